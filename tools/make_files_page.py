@@ -31,7 +31,7 @@ a file is read before anything is computed. The same rules apply to files, data 
 - The Brier score is the sum over all classes. For two classes it is twice what scikit-learn's
   `brier_score_loss` returns.
 
-Formats: .npz, .npy, .csv, .tsv, .json, .jsonl (also .csv.gz), .parquet, .pt, .nc, .zarr, pandas, polars or
+Formats: .npz, .npy, .csv, .tsv, .json, .jsonl (also .csv.gz), .parquet, .pt, .nc, pandas, polars or
 pyarrow tables, `-` for text on standard input, and URLs. Pickles are refused. The options below are also
 keywords of `load` and `inspect`.
 

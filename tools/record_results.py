@@ -137,7 +137,11 @@ def record(out: Path) -> int:
 def unmet(values: Values) -> set[str]:
     """Return public names that no case called, no result is of, and no error has."""
     types = {value for path, value in values.items() if path.endswith(("/type", "/details"))}
-    errors = {value.partition(":")[0] for path, value in values.items() if path.endswith("/error")}
+    errors = {
+        value.partition(":")[0]
+        for path, value in values.items()
+        if path.endswith("/error") and isinstance(value, str)
+    }
     return {dotted.rpartition(".")[2] for dotted, _ in public_objects(credibly)} - cr.reached - types - errors
 
 

@@ -428,8 +428,7 @@ def sets() -> Iterator[Case]:
             seed = {} if name in SEEDLESS else {"rng": 7}
             yield from over(name, Given(kind), MEMORY, **settings, **seed)
     for kind in SETS:
-        for divergence in ("kl", "js", "sqrt_js"):
-            yield from over("credal_distance", Given(kind, "classes"), MEMORY, divergence=divergence, rng=7)
+        yield from over("credal_distance", Given(kind, "classes"), MEMORY, rng=7)
         for name in ("credal_contains", "credal_boundary"):
             for place, make in (("numpy", as_numpy), ("torch", as_torch)):
                 yield (
@@ -482,23 +481,17 @@ def selection() -> Iterator[Case]:
     """Yield scores and comparisons of models."""
     for kind in SETS:
         yield from over("epistemic_score", Given(kind, "classes"), MEMORY)
-        yield from over("score_stability", Given(kind, "classes"), ("numpy",), n_repeats=2)
     for settings in (
         *(
             {"measure": name}
             for name in ("dubois_prade", "koerner", "entropy_gap", "credal_size", "u65", "u80")
         ),
-        {"divergence": "js", "tradeoff": 0.5},
-        {"budget": FOCAL_SETS},
-        {"paper": "C25"},
+        {"tradeoff": 0.5},
     ):
         yield from over("epistemic_score", Given("ensemble", "classes"), MEMORY, **settings)
     own: dict[str, dict[str, Any]] = {
         "default": {},
-        "scaled": {"divergence": "js", "scaled": True},
-        "alternatives": {"alternatives": ["koerner", "credal_size"]},
-        "stability": {"stability": True},
-        "paper": {"paper": "C25"},
+        "koerner": {"measure": "koerner"},
     }
     for (name, settings), function in itertools.product(own.items(), ("rank_models", "compare")):
         yield (
@@ -729,7 +722,7 @@ def study() -> Any:
 
 def files() -> Iterator[Case]:
     """Yield what is read back from every format, and predictions made in other ways."""
-    for ending in ("npz", "json", "parquet", "csv", "nc"):
+    for ending in ("npz", "parquet", "csv"):
         for kind, labels in (
             ("point", "classes"),
             ("ensemble", "classes"),
@@ -818,7 +811,7 @@ COMMANDS: tuple[str, ...] = (
     "check shard*.npz",
     "compare members.npz point.npz",
     "compare members.npz point.npz --stream --tradeoff 0 --tradeoff 1",
-    "compare members.npz point.npz --paper C25 --alternative koerner",
+    "compare members.npz point.npz --measure koerner",
     "calibrate compare point.npz --method temperature --method vector --folds 3",
     "raters rated.npz",
     "raters rated.npz --debias paper --weights raters",
@@ -898,12 +891,8 @@ REFUSED: dict[str, Callable[[], Any]] = {
     "bayesian check of a point": lambda: cr.predictive_check(MEAN, COLUMNS["classes"], hypothesis="bayesian"),
     "power of chunks": lambda: cr.predictive_check(cr.scan(MEAN, COLUMNS["classes"]), **FEW).power(),
     "own statistic of chunks": lambda: user_statistic()(cr.scan(MEAN, COLUMNS["classes"])),
-    "paper of chunks": lambda: cr.compare({"a": cr.scan(MEAN, COLUMNS["classes"])}, paper="C25"),
     "no models": lambda: cr.rank_models({}, COLUMNS["classes"]),
     "unknown measure": lambda: cr.nonspecificity(cr.Ensemble(MEMBERS), measure="nonsense"),
-    "unknown divergence": lambda: cr.credal_distance(
-        cr.Ensemble(MEMBERS), COLUMNS["classes"], divergence="nonsense"
-    ),
     "unknown rule": lambda: cr.credal_decision(cr.Ensemble(MEMBERS), rule="nonsense"),
     "negative trade-off": lambda: cr.epistemic_score(cr.Ensemble(MEMBERS), COLUMNS["classes"], tradeoff=-1.0),
     "member temperatures of a point": lambda: cr.MemberTemperatures().fit(cr.Point(MEAN), COLUMNS["classes"]),

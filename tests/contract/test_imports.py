@@ -16,7 +16,7 @@ import credibly as cr
 pytestmark = pytest.mark.slow
 
 SOURCE = Path(__file__).resolve().parents[2] / "src"
-EXTRAS = ("torch", "dask", "distributed", "pyarrow", "xarray", "zarr", "h5py", "sklearn")
+EXTRAS = ("torch", "dask", "distributed", "pyarrow", "xarray", "h5py", "sklearn")
 SLOW = ("pandas", "polars", "matplotlib.pyplot", "scipy.stats", "scipy.optimize", "jinja2", "typer", "rich")
 
 

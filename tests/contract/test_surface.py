@@ -77,7 +77,6 @@ NOT_CALLED_BY_USERS = {
     "RiskCoverageCurve",
     "RootEstimate",
     "ScoreRanking",
-    "ScoreStability",
     "Statistic",
     "Traits",
     "Uncertainty",

@@ -256,13 +256,10 @@ def _credal() -> Iterator[tuple[str, Case]]:
                 cr.credal.nonspecificity_estimate(given(make), n_events=64, rng=7).values
             ),
         )
-        for divergence in ("kl", "js", "sqrt_js"):
-            yield (
-                f"distance {divergence} {kind}",
-                lambda make, given=given, divergence=divergence: cr.credal.distance(
-                    given(make), make(LABELS), divergence=divergence, rng=7
-                ),
-            )
+        yield (
+            f"distance {kind}",
+            lambda make, given=given: cr.credal.distance(given(make), make(LABELS), rng=7),
+        )
         yield (
             f"epistemic_score {kind}",
             lambda make, given=given: cr.epistemic_score(given(make), make(LABELS)),
@@ -277,10 +274,6 @@ def _credal() -> Iterator[tuple[str, Case]]:
         lambda make: cr.rank_models(
             {"a": ensemble(make), "b": cr.Ensemble(make(OTHERS))}, make(LABELS), n_resamples=100
         ),
-    )
-    yield (
-        "score_stability",
-        lambda make: cr.selection.score_stability(ensemble(make), make(LABELS), n_repeats=2),
     )
 
 

@@ -129,7 +129,7 @@ QUICK = [
     name
     for name in CASES
     if not name.startswith(("evaluate", "compare", "inflate", "recalibration_report", "CredalRecalibration"))
-    and not name.startswith(("score_stability", "scan", "RunningStatistic", "error_over_weights"))
+    and not name.startswith(("scan", "RunningStatistic", "error_over_weights"))
     and not name.startswith(("calibration_test", "weights_test", "predictive_check"))
     and not name.endswith("weighted")
 ]

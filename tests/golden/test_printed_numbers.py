@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 import credibly as cr
+from credibly_studies import c25
 from unit.selection.test_ranking import ranking_of
 
 
@@ -194,7 +195,7 @@ def rsnn(folder: Path) -> tuple[cr.Belief, cr.results.EpistemicScore, np.ndarray
     sets = json.loads((folder / "focal_sets.json").read_text())["focal_sets"]
     labels = np.load(folder / "labels.npy")
     given = cr.Belief.from_beliefs(np.load(folder / "rsnn_beliefs.npy"), sets, n_classes=10, negative="clamp")
-    return given, cr.epistemic_score(given, labels, paper="C25", dependences=False), labels
+    return given, c25.score(given, labels), labels
 
 
 # C25 Table 1 (all) and Table 7 (right, wrong), RS-NN on CIFAR-10: mean and standard deviation
@@ -233,9 +234,7 @@ def test_edl_as_printed(cifar10: Path) -> None:
     """C25 Table 1: 0.002, 2.267, 2.270. Samples of Dir(alpha / sum alpha), as its code draws them."""
     alpha, labels = (np.load(cifar10 / f"{name}.npy") for name in ("edl_alpha", "labels"))
     sets = json.loads((cifar10 / "focal_sets.json").read_text())["focal_sets"]
-    found = cr.epistemic_score(
-        cr.Dirichlet(alpha[:2000]), labels[:2000], paper="C25", budget=sets, rng=0, dependences=False
-    )
+    found = c25.score(cr.Dirichlet(alpha[:2000]), labels[:2000], budget=sets, rng=0)
     printed = {"distance": (0.002, 0.001), "imprecision": (2.267, 0.005), "total": (2.270, 0.005)}
     for part, (mean, error) in printed.items():  # of 2000 instances, so up to their standard error
         assert found.summary[part]["all"].mean == pytest.approx(mean, abs=error)

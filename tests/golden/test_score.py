@@ -16,6 +16,7 @@ import pytest
 
 import credibly as cr
 from credibly.io.bundled import demo
+from credibly_studies import c25
 from unit.selection.test_ranking import ranking_of
 
 THREE_DIGITS = 5.1e-4
@@ -68,7 +69,7 @@ def budget_of(folder: Path) -> list[set[int]]:
 def test_rows_of_the_tables(model: str, cifar10: Path) -> None:
     labels, budget = np.load(cifar10 / "labels.npy"), budget_of(cifar10)
     probs = np.load(cifar10 / f"{model}.npy")
-    score = cr.epistemic_score(probs, labels, paper="C25", budget=budget)
+    score = c25.score(probs, labels, budget=budget)
     *groups, root_js = PRINTED[model]
     for group, (mean, deviation) in zip(("all", "right", "wrong"), groups, strict=True):
         for part in ("distance", "total"):
@@ -76,7 +77,7 @@ def test_rows_of_the_tables(model: str, cifar10: Path) -> None:
             assert found.mean == pytest.approx(mean, abs=THREE_DIGITS)
             assert found.std == pytest.approx(deviation, abs=THREE_DIGITS)
         assert score.summary["imprecision"][group].mean == 0.0
-    js = cr.epistemic_score(probs, labels, paper="C25", budget=budget, divergence="js")
+    js = c25.score(probs, labels, budget=budget, divergence="js")
     assert js.summary["total"]["all"].mean == pytest.approx(root_js, abs=THREE_DIGITS)
 
 
@@ -84,8 +85,8 @@ def test_rows_of_the_tables(model: str, cifar10: Path) -> None:
 def test_the_ranking_of_its_point_models(cifar10: Path) -> None:
     labels = np.load(cifar10 / "labels.npy")
     models = {name: np.load(cifar10 / f"{name}.npy") for name in PRINTED}
-    by_kl = cr.rank_models(models, labels, paper="C25", budget=budget_of(cifar10))
-    by_js = cr.rank_models(models, labels, paper="C25", budget=budget_of(cifar10), divergence="js")
+    by_kl = c25.rank_models(models, labels, budget=budget_of(cifar10))
+    by_js = c25.rank_models(models, labels, budget=budget_of(cifar10), divergence="js")
     assert by_kl.order(1.0) == ("de_avg", "ddu", "snn")
     assert by_js.order(1.0) == ("snn", "de_avg", "ddu")  # SNN .098, DE Avg .099, DDU .109
     # What the table does not say: by JS the first two cannot be told apart.
@@ -118,7 +119,7 @@ def test_credal_rows_of_the_bundled_models(model: str) -> None:
     data = demo(model)
     score = cr.epistemic_score(data.predictions, data.labels)
     found = [score.summary[part]["all"].mean for part in ("distance", "imprecision", "total")]
-    paper = cr.epistemic_score(data.predictions, data.labels, paper="C25")
+    paper = c25.score(data.predictions, data.labels)
     assert [*found, float(paper)] == pytest.approx(RECORDED[model], abs=5.1e-7)
     seeded = cr.credal.as_set(data.predictions, rng=score.settings["seed"])  # the draws of the score
     assert found[0] == pytest.approx(cr.credal.distance(seeded, data.labels).mean())

@@ -15,6 +15,7 @@ from scipy.optimize import linprog, minimize
 from scipy.special import rel_entr
 
 import credibly as cr
+from credibly_studies import c25
 from golden.shipped import MODELS, arrays, ensemble, focal_sets
 
 EVENTS = [frozenset(one) for size in (1, 2, 3) for one in itertools.combinations(range(3), size)]
@@ -102,7 +103,7 @@ def test_budget_of_thirty_sets() -> None:
         distance.append(-math.log(max(sum(m for a, m in masses.items() if label in a) / total, 1e-10)))
         imprecision.append(sum(m * math.log(len(a)) for a, m in masses.items()) / total)
     given = cr.Ensemble(members)
-    score = cr.epistemic_score(given, labels, paper="C25", budget=budget, dependences=False)
+    score = c25.score(given, labels, budget=budget)
     np.testing.assert_allclose(score.distance, distance, atol=1e-9)
     np.testing.assert_allclose(score.imprecision, imprecision, atol=1e-9)
     # the budget overstates what is left open, single classes alone overstate it most

@@ -15,6 +15,7 @@ import pytest
 from scipy.special import rel_entr
 
 import credibly as cr
+from credibly_studies import c25
 from golden.shipped import MODELS, arrays, ensemble, focal_sets
 
 RECORD = json.loads(Path(__file__).with_name("other_numbers.json").read_text(encoding="utf-8"))
@@ -82,7 +83,7 @@ def test_rows_of_c25s_tables(
     """Distance, imprecision and E of all, right and wrong predictions; JS by SciPy."""
     probs, labels = digits[model].astype(float), digits["labels"]
     clipped, right = np.minimum(distances[model], -math.log(1e-10)), probs.argmax(axis=1) == labels
-    score = cr.epistemic_score(digits[model], labels, paper="C25", budget=focal_sets())
+    score = c25.score(digits[model], labels, budget=focal_sets())
     for group, rows in (("all", slice(None)), ("right", right), ("wrong", ~right)):
         for part in ("distance", "total"):
             found = score.summary[part][group]
@@ -95,7 +96,7 @@ def test_rows_of_c25s_tables(
     middle = (probs + onehot) / 2
     js = (rel_entr(probs, middle) + rel_entr(onehot, middle)).sum(axis=1) / 2
     root = np.sqrt(np.maximum(js, 0.0))  # rounding leaves -1e-17 in place of 0
-    by_js = cr.epistemic_score(probs, labels, paper="C25", budget=focal_sets(), divergence="js")
+    by_js = c25.score(probs, labels, budget=focal_sets(), divergence="js")
     assert by_js.summary["total"]["all"].mean == pytest.approx(root.mean(), abs=1e-7)
 
 

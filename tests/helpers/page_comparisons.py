@@ -24,7 +24,7 @@ from page_forms import (
 from pages import ShownTable
 
 LEADING = {"accuracy": "Accuracy", "log_loss": "Log loss", "confidence_gap": "Calibration gap (points)"}
-SCORE_SETTINGS = ("measure", "divergence", "base", "negative", "paper", "scaled", "n_samples")
+SCORE_SETTINGS = ("measure", "n_samples")
 SETTINGS = (*SCORE_SETTINGS, "n_resamples", "level")
 
 
@@ -89,7 +89,7 @@ def _with_sets(comparison: cr.Comparison) -> Iterator[ShownTable]:
     ranking, kinds = comparison.ranking, {name: one.kind for name, one in comparison.models.items()}
     order = ranking.order(1.0)
     at = [ranking.names.index(name) for name in order]
-    distance, slope = ranking.distance[at], ranking.imprecision[at] * ranking.scale
+    distance, slope = ranking.distance[at], ranking.imprecision[at]
     yield table(
         "At trade-off 1, unless the slider changes it",
         ("place", range(1, len(order) + 1)),
@@ -133,41 +133,13 @@ def _with_sets(comparison: cr.Comparison) -> Iterator[ShownTable]:
         }
         columns = fields(ranking.scores.values(), means)
         yield table(f"Means over {group} predictions", ("names", ranking.scores), *columns)
-    yield from _choices(ranking)
-
-
-def _choices(ranking: Any) -> Iterator[ShownTable]:
-    members = {
-        name: [
-            ("members", one.n_members),
-            ("mean score", one.by_members),
-            ("standard deviation", one.members_std),
-        ]
-        for name, one in ranking.stability.items()
-        if len(one.n_members)
-    }
-    yield stacked("Score against number of members", "model", members)
-    budgets = {
-        name: [("budget", one.budgets), ("mean score", one.by_budget)]
-        for name, one in ranking.stability.items()
-    }
-    said = "Mean score on other budgets of focal sets, clamped masses, trade-off 1"
-    yield stacked(said, "model", budgets)
-    orders = {
-        measure.replace("_", " "): [
-            ("trade-off", [f"{one:g}" for one in ranking.tradeoffs]),
-            ("order", [", ".join(names) for names in own.orders]),
-        ]
-        for measure, own in ranking.alternatives.items()
-    }
-    yield stacked("Order with other measures of imprecision", "imprecision", orders)
 
 
 def lines_table(ranking: Any, most: float) -> ShownTable:
     """Return where lines over trade-offs start, their slope, and where they end at the largest trade-off."""
     order = ranking.order(most)
     at = [ranking.names.index(name) for name in order]
-    start, slope = ranking.distance[at], (ranking.imprecision * ranking.scale)[at]
+    start, slope = ranking.distance[at], ranking.imprecision[at]
     return table(
         "Mean score against trade-off",
         ("model", order),

@@ -628,11 +628,3 @@ def _compared(comparison: cr.Comparison) -> Iterator[Named]:
         yield Named(
             "models", (f"Over {group} predictions {name} has the smallest mean score, {digits(mean)}.",)
         )
-    members = {name: one for name, one in ranking.stability.items() if len(one.n_members)}
-    ends = [
-        f"{name} from {digits(one.by_members[0])} with {one.n_members[0]} "
-        f"to {digits(one.by_members[-1])} with {one.n_members[-1]}"
-        for name, one in members.items()
-    ]
-    if ends:
-        yield Named("models", tuple(ends))

@@ -157,13 +157,12 @@ def require_shape(array: Array, name: str, *shapes: str) -> None:
         "Check the filter that selected these rows.",
         **{name: array},
     )
-    if shapes[-1].endswith("k)") and array.shape[-1] < 2:
-        raise InputError(
-            f"`{name}`",
-            "must have at least 2 classes on its last axis",
-            f"got {array.shape[-1]}",
-            "For a binary model give both columns: `numpy.stack([1 - p, p], axis=-1)`.",
-        )
+    require(
+        not shapes[-1].endswith("k)") or array.shape[-1] > 1,
+        "must have at least 2 classes on its last axis",
+        "For a binary model give both columns: `numpy.stack([1 - p, p], axis=-1)`.",
+        **{name: array},
+    )
 
 
 def require_integer(value: Any, name: str, least: int) -> int:

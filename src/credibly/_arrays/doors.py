@@ -33,9 +33,6 @@ class Rule(NamedTuple):
     words: str
 
 
-Rules = Mapping[str, Rule]
-
-
 def checked(function: Callable[P, T]) -> Callable[P, T]:
     """Raise `InputTypeError` in place of Python's errors about keyword arguments of another type altogether.
 
@@ -50,7 +47,7 @@ def checked(function: Callable[P, T]) -> Callable[P, T]:
         except CrediblyError:
             raise
         except (TypeError, ValueError, AttributeError) as error:
-            answer = _first_wrong(_rules_of(function), settings)
+            answer = _first_wrong(function, settings)
             if answer is None:
                 raise
             raise answer from error
@@ -58,42 +55,27 @@ def checked(function: Callable[P, T]) -> Callable[P, T]:
     return answering
 
 
-def _first_wrong(rules: Rules, settings: Mapping[str, Any]) -> InputTypeError | None:
-    """Return the error about the first argument that breaks its rule."""
+def _first_wrong(function: Callable[..., Any], settings: Mapping[str, Any]) -> InputTypeError | None:
+    """Return the error about the first argument that is none of what its annotation allows."""
+    parameters = inspect.signature(function).parameters
     for name, value in settings.items():
-        rule = rules.get(name)
-        if rule is not None and value is not None and not rule.fits(value):
+        rules = _rules(parameters[name].annotation, function) if name in parameters else []
+        if value is not None and rules and not any(rule.fits(value) for rule in rules):
+            words = alternatives(list(dict.fromkeys(rule.words for rule in rules)))
             return InputTypeError(
-                f"`{name}`", f"must be {rule.words}", f"got {reprlib.repr(value)}", f"Pass {rule.words}."
+                f"`{name}`", f"must be {words}", f"got {reprlib.repr(value)}", f"Pass {words}."
             )
     return None
 
 
-def _rules_of(function: Callable[..., Any]) -> Rules:
-    """Return what the arguments of a function may be, those whose annotations say it."""
-    names = getattr(function, "__globals__", {})
-    parameters = inspect.signature(function).parameters.items()
-    found = {name: _rule(parameter.annotation, names) for name, parameter in parameters}
-    return {name: rule for name, rule in found.items() if rule is not None}
-
-
-def _rule(annotation: object, names: Mapping[str, Any]) -> Rule | None:
-    """Return the rule of an annotation; None where it allows anything, or something unknown here."""
+def _rules(annotation: object, function: Callable[..., Any]) -> list[Rule]:
+    """Return the rules of an annotation, of which one must hold; none where it allows something unknown."""
     if not isinstance(annotation, str):
-        return None
-    rules = [_rule_of_part(part, names) for part in _BETWEEN.split(annotation) if part != "None"]
-    known = [rule for rule in rules if rule is not None]
-    if not known or len(known) < len(rules):
-        return None
-    words = alternatives(list(dict.fromkeys(rule.words for rule in known)))
-    return Rule(lambda value: any(rule.fits(value) for rule in known), words)
-
-
-def _rule_of_part(part: str, names: Mapping[str, Any]) -> Rule | None:
-    start = part.partition("[")[0]
-    if start in _KINDS:
-        return _KINDS[start]
-    return _KINDS["str"] if get_origin(names.get(start)) is Literal else None
+        return []
+    kinds = [part.partition("[")[0] for part in _BETWEEN.split(annotation) if part != "None"]
+    names = getattr(function, "__globals__", {})
+    kinds = ["Literal" if get_origin(names.get(kind)) is Literal else kind for kind in kinds]
+    return [_KINDS[kind] for kind in kinds] if all(kind in _KINDS for kind in kinds) else []
 
 
 def _is_one_value(value: object) -> bool:

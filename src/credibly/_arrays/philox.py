@@ -16,7 +16,7 @@ from typing import Any, ParamSpec, TypeGuard, TypeVar
 import numpy as np
 
 from credibly._arrays.doors import checked
-from credibly._arrays.errors import InputTypeError, Remedy
+from credibly._arrays.errors import InputTypeError, Remedy, is_whole
 from credibly._arrays.namespace import Array, like, on_accelerator
 
 _WORDS = 4  # 64-bit outputs per counter value
@@ -51,7 +51,7 @@ class Stream(enum.IntEnum):
 
 def as_seed(rng: Any) -> Seed:
     """Turn what `numpy.random.default_rng` takes into a 128-bit key; a pair of words is a key already."""
-    if isinstance(rng, (tuple, list)) and len(rng) == 2 and all(map(_is_word, rng)):
+    if isinstance(rng, (tuple, list)) and len(rng) == 2 and all(_is_seed(one) and one < 2**64 for one in rng):
         return int(rng[0]), int(rng[1])  # the seed of an earlier result
     if isinstance(rng, np.random.RandomState):
         rng = rng._bit_generator  # which `default_rng` takes in every version of NumPy
@@ -60,9 +60,9 @@ def as_seed(rng: Any) -> Seed:
         return int(words[0]), int(words[1])
     if isinstance(rng, np.random.SeedSequence):
         sequence = rng
-    elif rng is None or _is_whole(rng):
+    elif rng is None or _is_seed(rng):
         sequence = np.random.SeedSequence(None if rng is None else int(rng))
-    elif _is_sequence(rng) and len(rng) and all(map(_is_whole, rng)):
+    elif _is_sequence(rng) and len(rng) and all(map(_is_seed, rng)):
         sequence = np.random.SeedSequence([int(one) for one in rng])
     else:
         raise InputTypeError(
@@ -79,12 +79,8 @@ def _is_sequence(rng: object) -> TypeGuard[Sequence[Any]]:
     return isinstance(rng, (tuple, list)) or (isinstance(rng, np.ndarray) and rng.ndim == 1)
 
 
-def _is_whole(value: object, end: float = float("inf")) -> bool:
-    return isinstance(value, (int, np.integer)) and not isinstance(value, bool) and bool(0 <= value < end)
-
-
-def _is_word(value: object) -> bool:
-    return _is_whole(value, 2**64)
+def _is_seed(value: Any) -> bool:
+    return is_whole(value) and value >= 0
 
 
 P = ParamSpec("P")

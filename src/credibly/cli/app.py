@@ -14,14 +14,13 @@ import traceback
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from importlib import import_module
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperCommand
 
 from credibly._arrays.errors import CrediblyError
-from credibly.cli import codes, config
+from credibly.cli import codes
 
 
 @dataclasses.dataclass(frozen=True)
@@ -166,7 +165,6 @@ UsageProblem: type[Any] = next(
     base for base in typer.BadParameter.__mro__ if base.__name__ == "ClickException"
 )
 
-CONFIG = "credibly.toml"
 COMPLETION = "_CREDIBLY_COMPLETE"
 """Set by the shell that asks for completions (`--install-completion`)."""
 
@@ -194,14 +192,6 @@ def root(
     version: Annotated[
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
     ] = False,
-    options_file: Annotated[
-        Path | None,
-        typer.Option(
-            "--config",
-            metavar="FILE",
-            help=f"File with default options  [default: ./{CONFIG}]",
-        ),
-    ] = None,
 ) -> None:
     """How far can a model's claims about its own uncertainty be believed?
 
@@ -209,27 +199,6 @@ def root(
     """
     if context.invoked_subcommand is None:
         sys.stdout.write(f"{context.get_help()}\n")
-        return
-    path = options_file or (Path(CONFIG) if Path(CONFIG).is_file() else None)
-    if path is not None and not context.resilient_parsing:
-        _use_config(path, context, found=options_file is None)
-
-
-def _use_config(path: Path, context: Any, *, found: bool) -> None:
-    """Give the verb its options from a file, and say so; one that was only found may not set all."""
-    context.default_map = config.read_config(path, context.command)
-    refused = config.without_trusted(context.default_map) if found else set()
-    used = context.default_map[context.invoked_subcommand]
-    for word in context.obj:  # down to the verb of a verb
-        used = used[word] if isinstance(used.get(word), dict) else used
-    silent = used.get("quiet") or {"-q", "--quiet", "-h", "--help"} & set(context.obj)
-    if refused and not silent:
-        names = ", ".join(sorted(refused))
-        sys.stderr.write(f"note: {path} cannot set {names}: type them, or name the file with `--config`\n")
-    if used and not silent:
-        from credibly.cli.output import printable  # loads NumPy, which `--version` and Tab do without
-
-        sys.stderr.write(f"note: defaults from {printable(f'{path}: {config.in_words(used)}')}\n")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -307,7 +276,7 @@ def _invoke(arguments: list[str]) -> None:
     if COMPLETION in os.environ:
         group.main(prog_name="credibly")  # answers the shell that asks, and leaves
     try:
-        context = group.make_context("credibly", arguments, obj=tuple(arguments))
+        context = group.make_context("credibly", arguments)
     except typer.Exit as wanted:  # no verb has run yet, so this is no conflict
         raise typer.Exit(codes.BAD_INPUT if wanted.exit_code else codes.RAN) from None
     with context:

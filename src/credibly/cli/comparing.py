@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import numpy as np
 import typer
@@ -27,7 +27,7 @@ from credibly.evaluation import (
     standing_rows,
 )
 from credibly.evaluation.comparison_words import error_cells
-from credibly.io import is_pattern, is_report, load_budget, require_writable
+from credibly.io import is_pattern, is_report, require_writable
 from credibly.predictions import Dataset, InMemory, LabelCounts, Rows
 from credibly.selection.matching import matched
 
@@ -63,37 +63,10 @@ MeasureName = Annotated[
         help="Imprecision: hartley, dubois_prade, koerner, entropy_gap, credal_size, u65 or u80.",
     ),
 ]
-DivergenceName = Annotated[
-    Literal["kl", "js", "sqrt_js"],
-    typer.Option("--divergence", metavar="kl|js|sqrt_js", help="Distance of a label to a set."),
-]
-Budget = Annotated[
-    Path | None,
-    typer.Option("--budget", metavar="FILE", help="JSON list of focal sets to put masses on."),
-]
-PaperName = Annotated[
-    Literal["C25"] | None,
-    typer.Option("--paper", metavar="C25", help="Use the published pipeline instead of the exact one."),
-]
-Alternatives = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--alternative", metavar="NAME", help="Also rank by this measure of imprecision; repeat for several."
-    ),
-]
-Scaled = Annotated[
-    bool, typer.Option("--scaled", help="Scale trade-offs so that js can be compared with kl.")
-]
-Stability = Annotated[
-    bool,
-    typer.Option(
-        "--stability", help="Also show how scores change with the number of members and the budget."
-    ),
-]
 Draws = Annotated[int, typer.Option("--n-resamples", metavar="N", help="Bootstrap draws of instances.")]
 Bins = Annotated[
     int | None,
-    typer.Option("--n-bins", metavar="N", help="Number of bins of the ECE.  [default: 15, or the paper's]"),
+    typer.Option("--n-bins", metavar="N", help="Number of bins of the ECE.  [default: 15]"),
 ]
 OutFile = Annotated[
     Path | None, typer.Option("--out", metavar="FILE", help="Also write the comparison as an HTML file.")
@@ -125,12 +98,6 @@ def compare_files(
     scheduler: options.Scheduler = None,
     tradeoff: Tradeoffs = TRADEOFFS,
     measure: MeasureName = None,
-    divergence: DivergenceName = "kl",
-    budget: Budget = None,
-    paper: PaperName = None,
-    alternative: Alternatives = None,
-    scaled: Scaled = False,
-    stability: Stability = False,
     statistic: options.Statistics = None,
     n_resamples: Draws = 1000,
     n_bins: Bins = None,
@@ -153,16 +120,13 @@ def compare_files(
     streaming = Streaming(stream, chunk_rows, skip_bad_shards, engine, scheduler)
     output = Output(as_json, quiet)
     if out is not None:
-        require_place(readings, out, force, budget)
-    sets = None if budget is None else load_budget(budget)
+        require_place(readings, out, force)
     flags: list[Any] = [flag for one in tradeoff for flag in ("--tradeoff", one)]
-    named = {"measure": measure, "budget": budget, "paper": paper, "n-bins": n_bins, "out": out}
+    named = {"measure": measure, "n-bins": n_bins, "out": out}
     for name, value in named.items():
         flags += [] if value is None else [f"--{name}", value]
-    flags += [flag for one in alternative or () for flag in ("--alternative", one)]
     flags += [flag for one in statistic or () for flag in ("--statistic", one)]
-    flags += [f"--{name}" for name, asked in (("scaled", scaled), ("stability", stability)) if asked]
-    flags += ["--divergence", divergence, "--n-resamples", n_resamples, "--seed", seed]
+    flags += ["--n-resamples", n_resamples, "--seed", seed]
     comparison = run_comparison(
         readings,
         streaming,
@@ -170,12 +134,6 @@ def compare_files(
         ("compare", flags),
         tradeoffs=tradeoff,
         measure=measure,
-        divergence=divergence,
-        budget=sets,
-        paper=paper,
-        alternatives=alternative or (),
-        scaled=scaled,
-        stability=stability,
         statistics=statistic,
         n_resamples=n_resamples,
         n_bins=n_bins,
@@ -186,10 +144,10 @@ def compare_files(
     _print(comparison, output, out)
 
 
-def require_place(readings: Sequence[Reading], out: Path, force: bool, *others: Path | None) -> None:
+def require_place(readings: Sequence[Reading], out: Path, force: bool) -> None:
     """Raise unless a report of these files can be written to `out`, which must not be one of them."""
     for reading in readings:
-        reading.require_elsewhere(out, *others)
+        reading.require_elsewhere(out)
     require_writable(out, overwrite=force or is_report(out))
 
 

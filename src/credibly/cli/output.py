@@ -37,7 +37,7 @@ _UNBROKEN = 19
 
 _ANY_WIDTH = 100_000
 
-_SEVERAL = ("method", "model", "statistic", "tradeoff", "alternative")
+_SEVERAL = ("method", "model", "statistic", "tradeoff")
 _ALIKE = (
     "kind",
     "labels",
@@ -51,9 +51,6 @@ _ALIKE = (
     "clusters",
     "blocks",
     "measure",
-    "divergence",
-    "budget",
-    "paper",
     "hypothesis",
     "margin",
     "width",

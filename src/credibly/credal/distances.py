@@ -1,33 +1,28 @@
 """Distance from labels or label distributions to a set of distributions.
 
-A one-hot label y needs no search: every divergence here falls with p_y alone, so the nearest distribution has
-the upper probability q of y,
-
-    KL = -ln q,    JS = 1/2 [ln(2 / (1 + q)) + q ln(2q / (1 + q)) + (1 - q) ln 2].
-
-Soft targets do: the nearest distribution is inside the set, and found by convex minimisation.
+A one-hot label y needs no search: the divergence KL falls with p_y alone, so the nearest distribution has the
+upper probability q of y, and the distance is -ln q. Soft targets do: the nearest distribution is inside the
+set, and found by convex minimisation.
 """
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from credibly._arrays.checks import as_array
-from credibly._arrays.errors import InputTypeError, one_of
+from credibly._arrays.errors import InputTypeError
 from credibly._arrays.namespace import Array, as_float64, clip, is_numpy, like, namespace, xlogy
 from credibly._arrays.philox import takes_rng
 from credibly.credal.bounds import singleton_bounds
 from credibly.credal.filling import nearest_distribution
 from credibly.credal.membership import distributions_like
 from credibly.credal.newton import nearest_weights
-from credibly.credal.objectives import PlainDivergence, terms, value
+from credibly.credal.objectives import terms, value
 from credibly.credal.sets import DIRICHLET_SAMPLES, CredalSet, as_set, require_tolerance
 from credibly.predictions import Belief, Classes, Ensemble, LabelCounts, Point, as_labels, as_pair
 from credibly.predictions.label_checks import number_of_axes
-
-Divergence = Literal["kl", "js", "sqrt_js"]
 
 DISTANCE_TOLERANCE = 1e-9
 
@@ -37,12 +32,11 @@ def distance(
     predictions: Any,
     labels: Any = None,
     *,
-    divergence: Divergence = "kl",
     tolerance: float = DISTANCE_TOLERANCE,
     n_samples: int = DIRICHLET_SAMPLES,
     rng: Any = None,
 ) -> Array:
-    """Return how far each label is from the nearest distribution of the set.
+    """Return how far each label is from the nearest distribution p of the set: KL(label || p).
 
     Parameters
     ----------
@@ -50,9 +44,6 @@ def distance(
         Class predictions, read as sets by :func:`as_set`.
     labels : array (n,), LabelCounts, Point or array (n, k)
         Class labels, or soft targets: counts, or rows of probabilities.
-    divergence : {"kl", "js", "sqrt_js"}
-        Kullback-Leibler divergence KL(target || p), Jensen-Shannon divergence, or its square root, which is
-        what C25's code calls JS.
     tolerance : float
         Certified error of the divergence, for soft targets in hulls and in beliefs with more than 12
         classes. In all other cases it is exact.
@@ -64,14 +55,13 @@ def distance(
     Returns
     -------
     array (n,)
-        One distance per instance, in natural logarithms; KL is infinite if no distribution in the set gives
-        every class of the target a positive probability.
+        One Kullback-Leibler divergence per instance, in natural logarithms; infinite if no distribution in
+        the set gives every class of the target a positive probability.
 
     Notes
     -----
     For labels, one pass over the predictions. For soft targets, Newton's method on all hulls at once,
-    certified by the duality gap; water-filling for intervals and beliefs, where one distribution is nearest
-    in all three divergences.
+    certified by the duality gap; water-filling for intervals and beliefs.
 
     References
     ----------
@@ -88,19 +78,15 @@ def distance(
     >>> cr.credal.distance(ensemble, cr.LabelCounts([[6, 4]])).round(6)  # (0.6, 0.4) is in the hull
     array([0.])
     """
-    one_of("`divergence`", divergence, ("kl", "js", "sqrt_js"))
     require_tolerance(tolerance)
     predictions, labels = as_pair(predictions, labels)
     credal = as_set(predictions, n_samples=n_samples, rng=rng)
-    kind: PlainDivergence = "kl" if divergence == "kl" else "js"
     target = soft_target(credal, labels)
     if target is None:
         checked = as_labels(credal, labels)
         assert isinstance(checked, Classes)
-        found = _to_label(credal, checked.values[0, :], kind)
-    else:
-        found = _to_nearest(credal, target, kind, tolerance)
-    return namespace(found).sqrt(found) if divergence == "sqrt_js" else found
+        return _to_label(credal, checked.values[0, :])
+    return _to_nearest(credal, target, tolerance)
 
 
 def soft_target(credal: CredalSet, labels: Any) -> Array | None:
@@ -119,16 +105,12 @@ def soft_target(credal: CredalSet, labels: Any) -> Array | None:
     return distributions_like(credal, labels, "labels")
 
 
-def _to_label(credal: CredalSet, labels: Array, kind: PlainDivergence) -> Array:
+def _to_label(credal: CredalSet, labels: Array) -> Array:
     xp = credal.xp
     q = xp.clip(_upper_of_labels(credal, xp.astype(labels, xp.int64)), 0.0, 1.0)
-    if kind == "kl":
-        # log 0 = -inf is meant: -inf as a value, not as a warning.
-        logs = xp.log(xp.where(q > 0, q, xp.ones_like(q)))
-        return xp.where(q > 0, 0.0 - logs, xp.full_like(q, xp.inf))  # 0 - 0 is 0, and -0 is not
-    middle = 0.5 * (1.0 + q)
-    found = 0.5 * (-xp.log(middle) + xlogy(q, q) - xlogy(q, middle) + (1.0 - q) * float(np.log(2.0)))
-    return clip(found, 0.0)  # rounding below 0 would have no root
+    # log 0 = -inf is meant: -inf as a value, not as a warning.
+    logs = xp.log(xp.where(q > 0, q, xp.ones_like(q)))
+    return xp.where(q > 0, 0.0 - logs, xp.full_like(q, xp.inf))  # 0 - 0 is 0, and -0 is not
 
 
 def _upper_of_labels(credal: CredalSet, labels: Array) -> Array:
@@ -163,14 +145,14 @@ def _over_members_numpy(probs: Array, labels: Array) -> Array:
     return as_float64(found)
 
 
-def _to_nearest(credal: CredalSet, target: Array, kind: PlainDivergence, tolerance: float) -> Array:
-    if isinstance(credal, Ensemble) and kind == "kl":
-        # KL in units of each class's largest probability: a share of 5e-324 would be 0, and KL infinite
+def _to_nearest(credal: CredalSet, target: Array, tolerance: float) -> Array:
+    if isinstance(credal, Ensemble):
+        # in units of each class's largest probability: a share of 5e-324 would be 0, and KL infinite
         members, xp = as_float64(credal.probs), credal.xp
         largest = xp.max(members, axis=1)
         unit = xp.where(largest > 0, largest, xp.ones_like(largest))
-        weights = nearest_weights(kind, members, target, tolerance)
+        weights = nearest_weights("kl", members, target, tolerance)
         mixed = (weights[:, None, :] @ (members / unit[:, None, :]))[:, 0, :]
-        total = xp.sum(terms(kind, mixed, target) - xlogy(target, unit), axis=-1)
+        total = xp.sum(terms(mixed, target) - xlogy(target, unit), axis=-1)
         return clip(total, 0.0)
-    return value(kind, nearest_distribution(credal, target, kind, tolerance), target)
+    return value(nearest_distribution(credal, target, "kl", tolerance), target)

@@ -40,7 +40,7 @@ def _rescaled(kind: Objective, members: Array) -> Array:
     """Keep squares of the smallest probabilities from vanishing.
 
     KL does not change, up to a constant, when the probabilities of a class are divided by their largest.
-    The other terms of probabilities below 1e-290 are far below any tolerance, so these are read as 0.
+    Terms of the entropy of probabilities below 1e-290 are far below any tolerance, so these are read as 0.
     """
     xp = namespace(members)
     if kind != "kl":

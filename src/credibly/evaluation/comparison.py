@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 
-from credibly._arrays.errors import one_of
 from credibly._arrays.namespace import HostArray, namespace, to_host
 from credibly._arrays.philox import as_seed, takes_rng
 from credibly._arrays.progress import StageProgress, stage_progress
-from credibly.credal.distances import Divergence
 from credibly.evaluation.comparison_words import (
     COLUMNS,
     LEADING,
@@ -52,7 +50,7 @@ from credibly.selection.calibration_errors import CalibrationDifference
 from credibly.selection.matching import matched_models
 from credibly.selection.ranking import TRADEOFFS, bootstrap_means
 from credibly.selection.real_models import ScoreRanking
-from credibly.selection.settings import Paper, ScoreMeasure
+from credibly.selection.settings import ScoreMeasure
 from credibly.selection.standings import NEGLIGIBLE, Places, Ranking, Recommendation, places
 from credibly.statistics import Statistic
 from credibly.statistics.linear import Linear
@@ -65,12 +63,6 @@ CHEAP = ("accuracy", "log_loss", "confidence_gap", "brier", "confidence_ece")
 """Statistics of every model that are shown with its score."""
 
 N_BINS = 15
-
-C25_SETTINGS: Mapping[str, Mapping[str, Any]] = {
-    "confidence_ece": {"n_bins": 10, "closed": "right"},
-    "log_loss": {"clip": 1e-10},
-}
-"""Settings of these statistics in the published pipeline."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -273,13 +265,6 @@ def compare(
     *,
     tradeoffs: Sequence[float] = TRADEOFFS,
     measure: ScoreMeasure | None = None,
-    divergence: Divergence = "kl",
-    budget: Sequence[Iterable[int]] | None = None,
-    base: float | None = None,
-    scaled: bool = False,
-    alternatives: Sequence[ScoreMeasure] = (),
-    stability: bool = False,
-    paper: Paper | None = None,
     n_bins: int | None = None,
     n_resamples: int = 1000,
     level: float = 0.95,
@@ -301,25 +286,10 @@ def compare(
         Observed labels. Leave out for chunks, which carry their own; these must agree between models.
     tradeoffs : sequence of float
         Trade-offs at which the models are ordered; see :func:`rank_models`.
-    measure : str, optional
+    measure : str or callable, optional
         What counts as imprecision, the same for all models; see :func:`epistemic_score`.
-    divergence : {"kl", "js", "sqrt_js"}
-        Distance of a label to a set.
-    budget : sequence of sets of int, optional
-        Focal sets (sets of classes) that carry the masses.
-    base : float, optional
-        Base of the logarithms. Default: e.
-    scaled : bool
-        Whether trade-offs are scaled so that rankings by other divergences compare with those by KL.
-    alternatives : sequence of str
-        Other measures of imprecision to rank by as well.
-    stability : bool
-        Whether to show how the score of every set model changes with its number of members and with the
-        budget.
-    paper : {"C25"}, optional
-        The published pipeline.
     n_bins : int, optional
-        Number of bins of the ECE. Default: 15, or the paper's number in a paper mode.
+        Number of bins of the ECE. Default: 15.
     n_resamples : int
         Bootstrap draws behind ties.
     level : float
@@ -367,15 +337,8 @@ def compare(
     settings = {
         "tradeoffs": tradeoffs,
         "measure": measure,
-        "divergence": divergence,
-        "budget": budget,
-        "base": base,
-        "scaled": scaled,
-        "alternatives": alternatives,
-        "stability": stability,
         "n_resamples": n_resamples,
         "level": level,
-        "paper": paper,
         "statistics": statistics,
         "clusters": clusters,
         "blocks": blocks,
@@ -394,13 +357,12 @@ def _compared(
     source: dict[str, Any],
 ) -> Comparison | ScoreComparison:
     """Rank the models, then compute the numbers of each."""
-    paper, rng, level = asked["paper"], asked["rng"], asked["level"]
+    rng, level = asked["rng"], asked["level"]
     if isinstance(models, Mapping) and any(hasattr(one, "__dask_graph__") for one in models.values()):
         models, labels = {name: scan(one, labels) for name, one in models.items()}, None
     if isinstance(models, Mapping) and models and all(isinstance(one, Rows) for one in models.values()):
         models = matched_models({str(name): one for name, one in models.items()})
-    one_of("`paper`", paper, (None, "C25"))
-    settled = partial(_as_in, paper, n_bins)
+    settled = partial(_with_bins, N_BINS if n_bins is None else n_bins)
     cheap = [settled(as_statistic(name)) for name in CHEAP]
     # models are counted first, then draws, of which there are many more
     ranking = rank_models(models, labels, **asked, progress=lambda done, total: tell("scores", done, total))
@@ -456,8 +418,6 @@ def _compared(
             "version": version(),
             "rng": int(rng) if isinstance(rng, (int, np.integer)) else None,
             "n_bins": _bins(cheap),
-            "stability": bool(asked["stability"]),
-            "alternatives": list(ranking.alternatives),
             "level": float(level),
             "tradeoffs": jsonable(ranking.tradeoffs),
             **ranking.settings,
@@ -560,12 +520,6 @@ def _left_out(models: Mapping[str, Rows]) -> list[str]:
     return [f"{name}: {note}" for name, rows in models.items() for note in rows.notes]
 
 
-def _as_in(paper: Paper | None, n_bins: int | None, statistic: Statistic) -> Statistic:
-    """Return a statistic with the settings of the paper where it has some, and the bins asked for."""
-    if paper is not None and statistic.name in C25_SETTINGS:
-        statistic = statistic.with_(**C25_SETTINGS[statistic.name])
-    elif n_bins is None:
-        n_bins = N_BINS
-    if n_bins is None or "n_bins" not in statistic.settings():
-        return statistic
-    return statistic.with_(n_bins=n_bins)
+def _with_bins(n_bins: int, statistic: Statistic) -> Statistic:
+    """Return a statistic with the bins asked for, where it has bins."""
+    return statistic.with_(n_bins=n_bins) if "n_bins" in statistic.settings() else statistic

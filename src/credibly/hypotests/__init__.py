@@ -8,6 +8,7 @@ from credibly.hypotests.calibration.crps_split import decompose_crps
 from credibly.hypotests.calibration.pit import coverage_curve, pit_test
 from credibly.hypotests.calibration.planning import plan_labels
 from credibly.hypotests.calibration.reliability import reliability_curve, spread_curve
+from credibly.hypotests.calibration.replicate_test import replicate_test
 from credibly.hypotests.calibration.set_coverage import set_coverage
 from credibly.hypotests.credal.credal_test import credal_test
 from credibly.hypotests.credal.inflate import Inflation, inflate
@@ -30,6 +31,7 @@ __all__ = [
     "plan_labels",
     "predictive_check",
     "reliability_curve",
+    "replicate_test",
     "set_coverage",
     "spread_curve",
     "validity_test",

@@ -15,7 +15,7 @@ from credibly.io.loading import load, rows_of
 from credibly.io.npy import map_npy, read_rows
 from credibly.io.posterior import from_posterior_predictive
 from credibly.io.saving import labels_beside, require_target, save
-from credibly.io.text import load_budget, read_json_object
+from credibly.io.text import read_json_object
 from credibly.io.writing import is_report, require_writable, write_bytes_atomically, write_text_atomically
 
 __all__ = [
@@ -32,7 +32,6 @@ __all__ = [
     "is_report",
     "labels_beside",
     "load",
-    "load_budget",
     "local_copy",
     "map_npy",
     "matching_urls",

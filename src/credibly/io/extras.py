@@ -1,4 +1,4 @@
-"""Formats that need more than the core: parquet, torch, netCDF, zarr, and tables in memory."""
+"""Formats that need more than the core: parquet, torch, netCDF, and tables in memory."""
 
 from __future__ import annotations
 
@@ -165,17 +165,15 @@ def _with_whole_rows(array: Array, name: str, content: Content) -> Array:
 
 
 def read_xarray(path: str) -> Content:
-    """Read the variables of a netCDF file or zarr store; chains, draws and members become members."""
+    """Read the variables of a netCDF file; chains, draws and members become members."""
     xarray = require_module("xarray", f"'{path}'", pip("xarray"))
     engine = _engine(path)
     if engine == "h5netcdf":
         _require_own_storage(path)
-    with reading(path, "netCDF or zarr"), xarray.open_dataset(path, engine=engine) as dataset:
+    with reading(path, "netCDF"), xarray.open_dataset(path, engine=engine) as dataset:
         require_loadable(f"'{path}'", "its variables", int(dataset.nbytes))
-        content = Content(".zarr" if engine == "zarr" else ".nc", {})
+        content = Content(".nc", {})
         content.meta = {str(key): _plain(item) for key, item in dataset.attrs.items()}
-        if isinstance(content.meta.get("meta"), str):  # what `cr.save` wrote
-            content.arrays["meta"] = np.array(content.meta.pop("meta"))
         for name, variable in {**dataset.data_vars, **dataset.coords}.items():
             _place_variable(str(name), variable, content, path)
     if not content.arrays and engine != "scipy":  # the classic format has no groups
@@ -235,9 +233,6 @@ def _require_own_storage(path: str) -> None:
 
 
 def _engine(path: str) -> str:
-    if Path(path).is_dir():
-        require_module("zarr", f"'{path}'", pip("xarray"))
-        return "zarr"
     with reading(path, "netCDF"), open(path, "rb") as file:  # noqa: PTH123 - the path as given
         classic = file.read(3) == b"CDF"
     if not classic:

@@ -34,7 +34,6 @@ _READERS: dict[str, Callable[[str], Content]] = {
     ".parquet": read_parquet,
     ".pt": read_torch,
     ".nc": read_xarray,
-    ".zarr": read_xarray,
 }
 _SAME = {
     ".tsv": ".csv",
@@ -58,7 +57,7 @@ _MAGIC = {
     b"BZh": "bzip2",
     b"\xfd7zXZ": "xz",
 }
-KNOWN = ".npz, .npy, .csv, .tsv, .json, .jsonl, .parquet, .pt, .nc or .zarr"
+KNOWN = ".npz, .npy, .csv, .tsv, .json, .jsonl, .parquet, .pt or .nc"
 _LOCAL = "file://"
 
 
@@ -84,9 +83,7 @@ def find_format(path: str) -> tuple[str, str | None]:
     """Return the format and, where the extension says otherwise, a note about it."""
     extension = Path(path).suffix.lower()
     named = _SAME.get(extension, extension)
-    require_file(path, named)
-    if named == ".zarr":
-        return named, None
+    require_file(path)
     with reading(path, named or "data"), open(path, "rb") as file:  # noqa: PTH123 - the path as given
         start = file.read(16)
     found = _format_of_bytes(path, start)

@@ -126,15 +126,15 @@ def instead(remedy: str) -> Iterator[None]:
         raise FileError(error.subject, error.rule, error.evidence, remedy) from error
 
 
-def require_file(path: str, named: str = "") -> None:
-    """Raise unless there is a file at `path`, or a folder where the format is one."""
+def require_file(path: str) -> None:
+    """Raise unless there is a file at `path`."""
     target, problem = Path(path), None
     try:
         if not target.exists():
             problem = ("must exist", "there is no such file", "Check the name and the directory.")
-        elif target.is_dir() and named != ".zarr":
+        elif target.is_dir():
             problem = ("must be a file", "it is a directory", "Name one of the files in it.")
-        elif not (target.is_dir() or target.is_file()):
+        elif not target.is_file():
             problem = ("must be a regular file", "it is a device or a pipe", "Save it to a file first.")
     except (OSError, ValueError) as error:
         problem = ("must be a path", str(error), "Check the name.")

@@ -63,7 +63,7 @@ def load(
     Parameters
     ----------
     path : path, URL or table
-        A .npz, .npy, .csv, .tsv, .json, .jsonl (also packed, .csv.gz), .parquet, .pt, .nc or .zarr file,
+        A .npz, .npy, .csv, .tsv, .json, .jsonl (also packed, .csv.gz), .parquet, .pt or .nc file,
         ``"-"`` for text on standard input, or a pandas, polars or pyarrow table. Pickles are refused. A URL
         such as ``s3://...`` is copied first (extra `remote`), within limits on time and size.
     kind : str, optional
@@ -515,8 +515,9 @@ def _resolve_labels(content: Content, predictions: Predictions, said: Said) -> A
         return None
     if isinstance(predictions, LabelCounts):
         if labels.dtype.kind == "U":
-            labels, notes = named_classes(labels, content.classes)
-            _note_all(content, notes)
+            said_of_labels: list[str] = []
+            labels = named_classes(labels, content.classes, said_of_labels)
+            _note_all(content, said_of_labels)
         return _checked_beside_counts(predictions, labels)
     if isinstance(predictions, OverClasses):
         if said.n_raters is not None and labels.ndim == 2 and labels.shape[1] == predictions.n_classes:

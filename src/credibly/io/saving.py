@@ -1,6 +1,6 @@
 """`save`: predictions and labels to a file, checked to be readable before the first byte is written.
 
-Every format has one writer, from the same `Content` to an open file or an empty directory.
+Every format has one writer, from the same `Content` to an open file.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ import json
 import os
 import zipfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from inspect import signature
 from pathlib import Path
 from typing import IO, Any, BinaryIO, NoReturn
 
@@ -28,7 +27,7 @@ from credibly.io.loading import assemble
 from credibly.io.naming import assign_roles
 from credibly.io.roles import BESIDE, KINDS, ROLES, Content, Said, membership_of, sets_of
 from credibly.io.text import FORMULA_STARTS
-from credibly.io.writing import as_path, atomic_files, atomic_store, require_store_writable, require_writable
+from credibly.io.writing import as_path, atomic_files, require_writable
 from credibly.predictions import (
     Belief,
     Dirichlet,
@@ -66,9 +65,9 @@ def save(
     Parameters
     ----------
     path : path
-        The extension chooses the format: .npz and .json hold everything exactly; .parquet, .pt, .nc and .zarr
-        need their extras; .csv and .tsv hold tables of probabilities and the like; .npy holds probabilities,
-        and labels go to a second file next to it: ``pred.npy`` and ``pred-labels.npy``.
+        The extension chooses the format: .npz holds everything exactly, and so does .parquet, which needs its
+        extra; .csv and .tsv hold tables of probabilities and the like; .npy holds probabilities, and labels
+        go to a second file next to it: ``pred.npy`` and ``pred-labels.npy``.
     predictions : Predictions or array
         The predictions.
     labels : array (n,) or LabelCounts, optional
@@ -134,10 +133,7 @@ def save(
     content.attributes = attributes
     _require_readable(content)
     content.arrays |= attributes
-    if form == ".zarr":
-        with atomic_store(target, overwrite=overwrite) as folder:
-            _write_zarr(content, folder, str(path))
-    elif form == ".npy" and labels is not None:
+    if form == ".npy" and labels is not None:
         with atomic_files(target, labels_beside(target), overwrite=overwrite) as (file, second):
             _write_npy(content, file, str(path))
             _write_npy_labels(content, second, str(path))
@@ -177,13 +173,10 @@ def require_target(path: str | os.PathLike[str], *, overwrite: bool) -> None:
     """Raise what `save` raises about the path alone; who computes for long asks this first."""
     target = as_path(path)
     form = target.suffix.lower()
-    if form == ".zarr":
-        require_store_writable(path, overwrite=overwrite)
-        return
     if form not in _WRITERS:
         raise FileError(
             f"'{path}'",
-            f"must end in one of {', '.join(sorted((*_WRITERS, '.zarr')))}",
+            f"must end in one of {', '.join(sorted(_WRITERS))}",
             f"got {target.suffix!r}",
             "Choose .npz, which holds everything.",
         )
@@ -302,12 +295,6 @@ def _write_array(array: Array, file: IO[bytes]) -> None:
     np.lib.format.write_array(file, np.asarray(array, order="C"), allow_pickle=False)
 
 
-def _write_json(content: Content, file: BinaryIO, path: str) -> None:
-    """Write one object; `dtypes` lets the numbers come back bit by bit."""
-    document = _header(content) | {name: array.tolist() for name, array in content.rows.items()}
-    file.write(json.dumps(document, ensure_ascii=False).encode("utf-8"))
-
-
 def _write_table(content: Content, file: BinaryIO, path: str) -> None:
     """Write .csv or .tsv."""
     shared = _shared(content)
@@ -417,46 +404,6 @@ def _write_parquet(content: Content, file: BinaryIO, path: str) -> None:
     parquet.write_table(table, file)
 
 
-def _write_torch(content: Content, file: BinaryIO, path: str) -> None:
-    """Write a dictionary of tensors, which `torch.load(..., weights_only=True)` opens."""
-    torch = require_module("torch", f"'{path}'", pip("torch"))
-    state: dict[str, Any] = {
-        name: array.tolist() if array.dtype.kind == "U" else torch.from_numpy(np.array(array, order="C"))
-        for name, array in content.arrays.items()
-    }
-    torch.save(state | _about(content), file)
-
-
-def _write_netcdf(content: Content, file: BinaryIO, path: str) -> None:
-    """Write named dimensions, so that the order of the axes needs no guess."""
-    file.write(bytes(_named_dimensions(content, path).to_netcdf(engine="scipy")))
-
-
-def _write_zarr(content: Content, folder: Path, path: str) -> None:
-    """Write the same as netCDF does, into an empty directory."""
-    require_module("zarr", f"'{path}'", pip("xarray"))
-    dataset = _named_dimensions(content, path)
-    # Version 3 of the format has no settled way to hold text; an xarray that cannot be asked writes 2.
-    version = {"zarr_format": 2} if "zarr_format" in signature(dataset.to_zarr).parameters else {}
-    dataset.to_zarr(str(folder), mode="w", consolidated=True, **version)
-
-
-def _named_dimensions(content: Content, path: str) -> Any:
-    xarray = require_module("xarray", f"'{path}'", pip("xarray"))
-    variables = {}
-    rows = content.rows
-    for name, array in content.arrays.items():
-        first = "instance" if name in rows else f"{name}_row"
-        by_member = name in KINDS[str(content.kind)].fields or (name == "member_weights" and name in rows)
-        middle = ["member"] if content.has_members and by_member else []
-        dims = [first, *middle, *(f"{name}_column" for _ in range(array.ndim - 1 - len(middle)))]
-        variables[name] = (dims, array)
-    if content.classes is not None:
-        variables["classes"] = (["class"], np.array(content.classes, dtype=np.str_))
-    attributes = {"meta": json.dumps(content.meta)} if content.meta else {}
-    return xarray.Dataset(variables, attrs=attributes)
-
-
 def _refuse(path: str, evidence: str) -> NoReturn:
     raise FileError(
         f"'{path}'", "must be able to hold what is saved", f"the format has {evidence}", "Use .npz."
@@ -466,10 +413,7 @@ def _refuse(path: str, evidence: str) -> NoReturn:
 _WRITERS: dict[str, Callable[[Content, BinaryIO, str], None]] = {
     ".npz": _write_npz,
     ".npy": _write_npy,
-    ".json": _write_json,
     ".csv": _write_table,
     ".tsv": _write_table,
     ".parquet": _write_parquet,
-    ".pt": _write_torch,
-    ".nc": _write_netcdf,
 }

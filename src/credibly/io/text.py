@@ -480,35 +480,3 @@ def _by_id(value: dict[str, Any]) -> list[dict[str, Any]] | None:
     if not sums[1].all() or sums[0].all():  # sums over the other axis are those of columns
         return None
     return [{"id": name, "probs": entry} for name, entry in value.items()]
-
-
-def load_budget(path: str | os.PathLike[str]) -> tuple[frozenset[int], ...]:
-    """Return the focal sets of a JSON file: a list of lists of class indices, alone or under "focal_sets".
-
-    Parameters
-    ----------
-    path : str or Path
-        The file.
-
-    Returns
-    -------
-    tuple of frozenset of int
-        The sets, in the order of the file.
-    """
-    name = os.fspath(path)
-    require_file(name, ".json")
-    value = read_json_value(name)
-    listed: Any = value.get("focal_sets") if isinstance(value, dict) else value
-    good = isinstance(listed, list) and bool(listed)
-    if not good or not all(isinstance(one, list) and one and all(map(_is_index, one)) for one in listed):
-        raise FileError(
-            f"'{name}'",
-            'must hold a list of lists of class indices, alone or under "focal_sets"',
-            "got something else",
-            "Write [[0], [1], [0, 1]].",
-        )
-    return tuple(frozenset(one) for one in listed)
-
-
-def _is_index(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0

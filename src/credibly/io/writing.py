@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import os
 import secrets
-import shutil
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -20,8 +19,6 @@ _TAKEN = (
     "Choose another name, or replace it with `overwrite=True`.",
 )
 """What is said of a name that is taken."""
-_STORE_MARKS = ("zarr.json", ".zgroup", ".zarray")
-"""One of these lies at the root of every zarr store."""
 
 
 class _Staged:
@@ -217,66 +214,3 @@ def _failure(path: str | os.PathLike[str], error: Exception) -> FileError:
     if isinstance(error, PermissionError):
         remedy = "Choose a directory you may write to."
     return FileError(f"'{path}'", "must be writable", reason, remedy)
-
-
-# A zarr store is a directory
-
-
-@contextmanager
-def atomic_store(path: str | os.PathLike[str], *, overwrite: bool = False) -> Iterator[Path]:
-    """Yield a directory to fill; it takes its place only when the block ends well.
-
-    On any failure the new directory is removed and what was there before is untouched.
-    """
-    require_store_writable(path, overwrite=overwrite)
-    target = _behind_link(path)
-    hidden = _hidden_beside(target)
-    try:
-        with told(path):
-            hidden.mkdir()
-            yield hidden
-            for entry in hidden.rglob("*"):
-                if entry.is_file():
-                    _bring_to_disk(entry, os.O_RDWR)
-            _put_store_in_place(hidden, target, overwrite=overwrite)
-    finally:
-        shutil.rmtree(hidden, ignore_errors=True)
-
-
-def require_store_writable(path: str | os.PathLike[str], *, overwrite: bool) -> None:
-    """Raise what `atomic_store` would raise before the first byte."""
-    target = as_path(path)
-    if not target.is_dir():
-        if target.is_file() and overwrite:
-            raise FileError(
-                f"'{path}'", "must be a directory, as zarr stores are", "it is a file", "Choose another name."
-            )
-        require_writable(path, overwrite=overwrite)
-        return
-    if not overwrite:
-        raise FileError(f"'{path}'", *_TAKEN)
-    if any(target.iterdir()) and not any((target / mark).is_file() for mark in _STORE_MARKS):
-        raise FileError(
-            f"'{path}'",
-            "must be a zarr store to be replaced",
-            "it is a directory of something else",
-            "Choose another name.",
-        )
-
-
-def _put_store_in_place(hidden: Path, target: Path, *, overwrite: bool) -> None:
-    """Rename; no system replaces a full directory in one step, so the old one steps aside first."""
-    if not target.exists():
-        os.rename(hidden, target)  # noqa: PTH104 - patched in tests
-        return
-    if not overwrite:  # it appeared meanwhile
-        raise FileExistsError(str(target))
-    aside = _hidden_beside(target)
-    os.rename(target, aside)  # noqa: PTH104
-    try:
-        os.rename(hidden, target)  # noqa: PTH104
-    except BaseException:
-        with suppress(OSError):
-            os.rename(aside, target)  # noqa: PTH104
-        raise
-    shutil.rmtree(aside, ignore_errors=True)

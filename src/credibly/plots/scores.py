@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from credibly._arrays.errors import InputError, UnsupportedError, one_of, require_positive
+from credibly._arrays.errors import InputError, one_of, require_positive
 from credibly._arrays.namespace import HostArray
 from credibly.evaluation import shown
 from credibly.plots.display import (
@@ -25,14 +25,13 @@ from credibly.plots.display import (
     dots,
     draw_boxes,
     host_vector,
-    model_line,
     name_ticks,
     ranges,
     series,
     shortened,
 )
 from credibly.plots.sets import rank_correlation
-from credibly.results.scores import GROUPS, PARTS, EpistemicScore, Group, ScoreStability
+from credibly.results.scores import GROUPS, PARTS, EpistemicScore, Group
 from credibly.selection.standings import Ranking
 
 if TYPE_CHECKING:
@@ -85,7 +84,7 @@ class TradeoffDisplay(Display, kind="tradeoffs", of=Ranking):
     def lines(self) -> dict[str, tuple[float, float]]:
         """Where the line of each model starts, and its slope; the best at the largest trade-off first."""
         own = self.ranking
-        slopes = own.imprecision * own.scale
+        slopes = own.imprecision
         places = {name: own.names.index(name) for name in own.order(self.end, points=self.points)}
         return {name: (float(own.distance[at]), float(slopes[at])) for name, at in places.items()}
 
@@ -345,7 +344,7 @@ class ScoreBoxDisplay(Display, kind="boxes", of=Ranking):
                 host_vector(score.distance, "score"),
                 host_vector(score.imprecision, "score"),
             )
-            totals = [distance + one * self.ranking.scale * imprecision for one in self.asked]
+            totals = [distance + one * imprecision for one in self.asked]
             found.append([np.quantile(total, _QUANTILES, method="lower") for total in totals])
         return np.array(found)
 
@@ -528,73 +527,4 @@ class ConfidenceDisplay(Display, kind="confidence", of=EpistemicScore):
             "80 % of entropy": ranges(*entropy[1:]),
             "imprecision": imprecision[0],
             "80 % of imprecision": ranges(*imprecision[1:]),
-        }
-
-
-class MembersDisplay(Display, kind="members", of=ScoreStability):
-    """Mean score against the number of members, with the spread over choices of members (C25 Fig. 13).
-
-    Attributes
-    ----------
-    stability : ScoreStability or mapping of str to ScoreStability
-        From `credibly.selection.score_stability`, or ``ranking.stability``.
-    """
-
-    size = (5.0, 3.8)
-    several = True
-
-    stability: ScoreStability | Mapping[str, ScoreStability]
-
-    def _require(self) -> None:
-        if not self.named:
-            raise UnsupportedError(
-                "a picture over numbers of members",
-                "needs predictions with members",
-                "none of these has any",
-                "Look at `by_budget` instead.",
-            )
-
-    @property
-    def named(self) -> dict[str, ScoreStability]:
-        """The models that have members."""
-        given = self.stability if isinstance(self.stability, Mapping) else {"score": self.stability}
-        return {str(name): one for name, one in given.items() if one.n_members.size}
-
-    @property
-    def finding(self) -> str:
-        """The lines in one sentence."""
-        parts = [
-            f"{name} from {shown(float(one.by_members[0]))} with {one.n_members[0]} "
-            f"to {shown(float(one.by_members[-1]))} with {one.n_members[-1]}"
-            for name, one in self.named.items()
-        ]
-        return f"Mean score by number of members: {'; '.join(parts)}."
-
-    @property
-    def words(self) -> Words:
-        """Title and axis labels."""
-        tradeoff = next(iter(self.named.values())).tradeoff
-        return Words("Score against members", "number of members", f"mean score, trade-off {tradeoff:g}")
-
-    def _marks(self, ax: Axes, small: bool) -> None:
-        """Draw means with bars of one standard deviation."""
-        for name, one in self.named.items():
-            line = model_line(ax, one.n_members, one.by_members, name[:28], markersize=4, linewidth=1.5)
-            ends = (one.by_members - one.members_std, one.by_members + one.members_std)
-            ax.vlines(one.n_members, *ends, color=line.get_color(), linewidth=1.0)
-        ax.set_xlim(left=0)
-        ax.set_ylim(bottom=0)
-
-    def _model(self, ax: Axes, label: str) -> None:
-        alone = len(self.named) == 1
-        named = {label if alone else f"{label}, {name}": one for name, one in self.named.items()}
-        MembersDisplay(named)._marks(ax, False)
-
-    def _columns(self) -> dict[str, Any]:
-        own = self.named.values()
-        return {
-            "model": np.repeat(list(self.named), [one.n_members.size for one in own]),
-            "members": np.concatenate([one.n_members for one in own]),
-            "mean score": np.concatenate([one.by_members for one in own]),
-            "standard deviation": np.concatenate([one.members_std for one in own]),
         }

@@ -12,7 +12,6 @@ from credibly.predictions.given import (
     cluster_codes,
     paired,
     require_independent,
-    require_no_labels,
     require_single,
 )
 from credibly.predictions.intervals import Intervals
@@ -61,7 +60,6 @@ __all__ = [
     "one_rater",
     "paired",
     "require_independent",
-    "require_no_labels",
     "require_single",
     "rows_up_to",
 ]

@@ -208,13 +208,12 @@ def check_focal_sets(
         )
     everything = frozenset().union(*sets)
     count = 1 + max(everything) if n_classes is None else require_integer(n_classes, "n_classes", 2)
-    if min(everything) < 0 or max(everything) >= count or count < 2:
-        raise InputError(
-            "`focal_sets`",
-            f"must hold class indices from 0 to {count - 1}, with at least 2 classes",
-            f"indices range from {min(everything)} to {max(everything)}",
-            "Check `n_classes` and whether the indices start at 0.",
-        )
+    require(
+        0 <= min(everything) <= max(everything) < count > 1,
+        f"must hold class indices from 0 to {count - 1}, with at least 2 classes",
+        f"The indices range from {min(everything)} to {max(everything)}: check `n_classes`, or start at 0.",
+        focal_sets=focal_sets,
+    )
     return sets, count
 
 

@@ -67,9 +67,8 @@ def from_foreign(obj: Any, member_axis: int | None) -> Predictions | None:
         return Ensemble(members, weights=getattr(obj, "weights", None), member_axis=int(axis))
     if held is not None:
         return _probabilities(held, 1 if member_axis is None else member_axis)
-    inner = getattr(getattr(obj, "samples", None), "probabilities", None)
-    if inner is None and hasattr(obj, "probabilities"):
-        inner = obj.probabilities
+    own = getattr(obj, "probabilities", None)
+    inner = getattr(getattr(obj, "samples", None), "probabilities", own)
     return None if inner is None else _probabilities(inner, member_axis)
 
 
@@ -295,15 +294,11 @@ def _from_labelled(obj: Any) -> Predictions:
             "Select one variable and reduce or rename its dimensions.",
         )
     values = as_array(obj.transpose(*stacked, *rest).values, "predictions")
-    if len(rest) == 1:
-        return _joint_draws(values)
     if not stacked:
         return Point(values)
-    return Ensemble(values.reshape(-1, *values.shape[len(stacked) :]), member_axis=0)
-
-
-def _joint_draws(values: Any) -> Samples:
-    """Return draws (chain, draw, instance) of real labels as members with one draw each."""
+    members = values.reshape(-1, *values.shape[len(stacked) :])
+    if len(rest) == 2:
+        return Ensemble(members, member_axis=0)
     if values.dtype.kind != "f":
         raise InputTypeError(
             "labelled draws",
@@ -311,4 +306,4 @@ def _joint_draws(values: Any) -> Samples:
             f"got dtype {values.dtype}",
             "For drawn classes use `from_posterior_predictive(data, n_classes=k)`; counts: `.astype(float)`.",
         )
-    return Samples(values.reshape(-1, values.shape[-1]).T[:, :, None], member_axis=1)
+    return Samples(members.T[:, :, None], member_axis=1)  # a member is one joint draw

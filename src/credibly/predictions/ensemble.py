@@ -331,13 +331,12 @@ def members_second(
     require_shape(array, name, *without, shape)
     letters = shape.strip("()").split(", ")
     if array.ndim < len(letters):
-        if member_axis is not None:
-            raise InputError(
-                "`member_axis`",
-                f"needs an axis of members in `{name}`",
-                f"got member_axis={member_axis!r} with shape {tuple(array.shape)}",
-                "Leave it out, or stack the members first.",
-            )
+        require(
+            member_axis is None,
+            f"needs an axis of members in `{name}`, which has shape {tuple(array.shape)}",
+            "Leave it out, or stack the members first.",
+            member_axis=member_axis,
+        )
         return array
     first, second = array.shape[:2]
     what = "draws" if letters[1] == "s" else "members"
@@ -391,13 +390,12 @@ def used_weights(
     """
     if weights is None:
         return None, None, ()
-    if members.ndim != axes:
-        raise InputError(
-            "`weights`",
-            "belong to members, along the second axis",
-            f"got predictions of shape {tuple(members.shape)}",
-            "Leave them out, or give the members.",
-        )
+    require(
+        members.ndim == axes,
+        f"belong to members, an axis that predictions of shape {tuple(members.shape)} lack",
+        "Leave them out, or give the members.",
+        weights=weights,
+    )
     array = check_weights(weights, members)
     values = to_host(as_float64(array))
     kept = np.flatnonzero(values > 0)

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError, require_type
+from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError, require, require_type
 from credibly._arrays.namespace import HostArray, is_array, to_host
 from credibly.predictions.base import ClassPredictions, Predictions, RealPredictions
 from credibly.predictions.clusters import COPIES, as_ids, as_names
@@ -102,12 +102,16 @@ def _rows_of(predictions: Any, labels: Any, beside: dict[str, Any], classes: Seq
         }
         beside |= dict.fromkeys(said)
         return _of_dataset(loaded(predictions, labels, classes=classes, **said), None, beside)
-    predictions, labels, beside, notes = _pixels(predictions, labels, beside)
+    notes: tuple[str, ...] = ()
+    if getattr(predictions, "ndim", None) == 4 and is_array(predictions):
+        predictions, labels, beside, notes = _pixels(predictions, labels, beside)
     given, labels = as_pair(predictions, labels)
     if classes is not None and given.classes is None:
         given = named(given, tuple(str(name) for name in classes))
     new, found = _read(given, labels, beside, ordered=classes is not None)
-    plain = with_notes(named(given, None), (*notes, *found))
+    plain = given if given.classes is None and given.index is None else named(given, None)
+    if notes or found:
+        plain = with_notes(plain, (*notes, *found))
     return InMemory(Dataset(plain, new.pop("labels", None), classes=given.classes, index=given.index, **new))
 
 
@@ -182,13 +186,12 @@ def _require_one_label(predictions: Any, labels: Any) -> None:
 def paired(predictions: Any, labels: Any) -> tuple[Predictions, Any]:
     """Return predictions and labels that are read, of what a function that needs both was given."""
     given, labels = as_pair(predictions, labels)
-    if labels is None:
-        raise InputError(
-            "`labels`",
-            "must be given unless the predictions include them",
-            f"got none with {type(given).__name__}",
-            "Pass `f(predictions, labels)`, or what `load` returned.",
-        )
+    require(
+        labels is not None,
+        f"must be given unless the predictions include them, as {type(given).__name__} do not",
+        "Pass `f(predictions, labels)`, or what `load` returned.",
+        labels=labels,
+    )
     found, notes = read_labels(given, labels)
     return with_notes(named(given, None), notes), found
 
@@ -198,16 +201,13 @@ def _pixels(
 ) -> tuple[Any, Any, dict[str, Any], tuple[str, ...]]:
     """Return the pixels of images (b, h, w, k) as rows, each image as a cluster, and the note that says so.
 
-    Anything else is returned as it is.
+    Those with labels of fewer axes are returned as they are.
     """
-    plain = predictions, labels, beside, ()
-    if isinstance(predictions, Predictions) or not is_array(predictions) or predictions.ndim != 4:
-        return plain
     shape = tuple(int(length) for length in predictions.shape)
     b, n, k = shape[0], shape[0] * shape[1] * shape[2], shape[3]
     own = None if labels is None else _shape(labels)
     if own is not None and len(own) < 3:
-        return plain  # refused as four axes are, with what images need
+        return predictions, labels, beside, ()  # refused as four axes are, with what images need
     if own is not None and own not in (shape[:3], (*shape[:3], 1)):
         first = shape[:1] + shape[2:]
         raise InputError(
@@ -253,14 +253,13 @@ def _plain(name: str, value: Any, n: int) -> Any:
         value = {str(column): value[column] for column in column_names(value)}
     if name == "groups" and isinstance(value, Mapping):  # factors come as a mapping
         return {column: as_names(own, f"groups[{column!r}]") for column, own in value.items()}
-    if isinstance(value, str) and name == "groups":
-        raise InputTypeError(
-            "`groups`",
-            "must have one entry per prediction, or name a column of a data frame or file",
-            f"got {value!r} beside predictions that have no columns",
-            "Pass the frame in place of the predictions, or the column itself.",
-        )
     if name == "groups":
+        require_type(
+            not isinstance(value, str),
+            "must have one entry per prediction, or name a column of a data frame or file",
+            "Pass the frame in place of the predictions, or the column itself.",
+            groups=value,
+        )
         return as_names(value, "groups")
     return _as_table(value) if name == "features" and not is_array(value) else value
 
@@ -275,19 +274,16 @@ def _as_table(values: Any, name: str = "features") -> HostArray:
 
 
 def _shape(value: Any) -> tuple[int, ...] | None:
-    shape = getattr(value, "shape", None)
     try:
-        return tuple(np.shape(value)) if shape is None else tuple(shape)
+        return tuple(np.shape(value) if getattr(value, "shape", None) is None else value.shape)
     except ValueError:  # lists of different lengths, which the checks of predictions name
         return None
 
 
 def _length_of(labels: Any) -> int | None:
-    counts = labels.counts if isinstance(labels, LabelCounts) else labels
-    shape = getattr(counts, "shape", None)
-    if shape is not None:
-        return int(shape[0]) if len(shape) else None
-    return len(counts) if isinstance(counts, (list, tuple)) else None
+    if isinstance(labels, (list, tuple, LabelCounts)):
+        return len(labels)
+    return next(iter(getattr(labels, "shape", None) or ()), None)
 
 
 def with_notes(predictions: Predictions, notes: Sequence[str]) -> Predictions:

@@ -43,10 +43,18 @@ class Intervals(ClassPredictions):
 
     def __post_init__(self) -> None:
         lower, upper = as_two_reals(self.lower, self.upper, ("lower", "upper"), "(n, k)")
-        _require_bounds(lower, upper)
+        for bound, name in ((lower, "lower"), (upper, "upper")):
+            require_shares(bound, name, "Clip the bounds on purpose, or check which array they came from.")
+        require_rows(
+            (lower, upper),
+            lambda low, high: low > high + NOISE,
+            name="lower",
+            rule="must not exceed `upper`",
+            fact=lambda low, high: f"has {low[low > high][0]:.6g} above {high[low > high][0]:.6g}",
+            remedy="Check the order of the two arguments: `Intervals(lower, upper)`.",
+        )
         lower, upper, moved = _move_noise(lower, upper)
-        room = _require_nonempty(lower, upper)
-        self._set(lower=lower, upper=upper, notes=moved + room)
+        self._set(lower=lower, upper=upper, notes=moved + _require_nonempty(lower, upper))
 
     def reachable(self) -> Intervals:
         """Tighten every bound to a value some distribution in the set attains.
@@ -87,24 +95,6 @@ class Intervals(ClassPredictions):
         width = xp.sum(upper - lower, axis=-1, keepdims=True)
         share = xp.where(width > 0, missing / xp.where(width > 0, width, xp.ones_like(width)), 0.0)
         return lower + xp.clip(share, 0.0, 1.0) * (upper - lower)
-
-
-def _require_bounds(lower: Array, upper: Array) -> None:
-    for bound, name in ((lower, "lower"), (upper, "upper")):
-        require_shares(bound, name, "Clip the bounds on purpose, or check which array they came from.")
-    require_rows(
-        (lower, upper),
-        lambda low, high: low > high + NOISE,
-        name="lower",
-        rule="must not exceed `upper`",
-        fact=_crossing,
-        remedy="Check the order of the two arguments: `Intervals(lower, upper)`.",
-    )
-
-
-def _crossing(low: Array, high: Array) -> str:
-    worst = (low - high).argmax()
-    return f"has {low[worst]:.6g} above {high[worst]:.6g}"
 
 
 def _move_noise(lower: Array, upper: Array) -> tuple[Array, Array, tuple[str, ...]]:

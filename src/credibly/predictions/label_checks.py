@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from credibly._arrays.checks import require_rows
+from credibly._arrays.checks import as_real, require_rows
 from credibly._arrays.errors import InputError, InputTypeError, Remedy, require
 from credibly._arrays.namespace import Array, HostArray, is_numpy, namespace, to_host
 from credibly.predictions.base import OverClasses, Predictions
@@ -54,18 +54,9 @@ def require_label_vector(predictions: Predictions, labels: Array) -> None:
 
 
 def check_classes(labels: Array, n_classes: int) -> Array:
-    """Return integer class labels in range; floats, masks and foreign values are refused."""
+    """Return whole class labels in range; foreign values are refused."""
     xp = namespace(labels)
     host = is_numpy(labels)
-    if not (labels.dtype.kind in "iub" if host else xp.isdtype(labels.dtype, ("integral", "bool"))):
-        remedy = "These look like real observations: use a regression prediction type."
-        if bool(xp.any(labels != labels)):
-            remedy = "Some are NaN: drop the instances without a label, then `labels.astype(int)`."
-        elif bool(xp.all(labels == xp.round(labels))):
-            remedy = "Convert with `labels.astype(int)`."
-        raise InputTypeError(
-            "`labels`", "must be integers for classification", f"got dtype {labels.dtype}", remedy
-        )
     # Small types cannot be compared with a large number of classes: torch wraps it around.
     wide = labels if host and labels.dtype != bool else xp.astype(labels, xp.int64)
     if host and wide.dtype == np.int64:
@@ -84,6 +75,34 @@ def check_classes(labels: Array, n_classes: int) -> Array:
         )
     small = label_dtype(xp, n_classes)
     return labels.astype(small) if host else xp.astype(labels, small)
+
+
+def whole_numbers(labels: Array, notes: list[str]) -> Array:
+    """Return whole floats as integers; a missing label is a row to name, a fraction is not a class."""
+    xp = namespace(labels)
+    if xp.isdtype(labels.dtype, ("integral", "bool")):
+        return labels
+    # half precision cannot be compared with large numbers
+    values = to_host(as_real(labels, "labels")).astype(np.float64)
+    require_rows(
+        (values,),
+        lambda block: ~np.isfinite(block),
+        name="labels",
+        rule="must be present",
+        fact=lambda value: f"is {value}",
+        remedy="Drop instances without a label.",
+    )
+    strange = values[(values != np.round(values)) | (np.abs(values) > 2**31)]
+    if strange.size:
+        raise InputTypeError(
+            "`labels`",
+            "must be class indices",
+            f"the first that is not one is {strange[0]}",
+            "These look like real observations, which belong to kinds gaussian, samples and quantiles.",
+        )
+    dtype = str(labels.dtype).removeprefix("torch.")
+    notes.append(f"labels came as {dtype} whole numbers and are read as class indices")
+    return xp.astype(labels, xp.int64)
 
 
 def _remedy_for(labels: HostArray, n_classes: int) -> str:

@@ -20,7 +20,7 @@ from credibly._arrays.namespace import Array, HostArray, as_float64, is_array, l
 from credibly._arrays.philox import as_seed
 from credibly._arrays.sums import count_cells
 from credibly.predictions.base import Predictions
-from credibly.predictions.label_checks import NAMED_CLASSES, check_classes
+from credibly.predictions.label_checks import NAMED_CLASSES, check_classes, whole_numbers
 
 _WHOLE = 1e-3  # soft labels times raters that are this close to whole numbers are counts that were divided
 
@@ -56,17 +56,6 @@ def _is_missing(values: HostArray) -> HostArray:
         return np.asarray(values != values)
     found = [one is None or (one != one) is not False for one in values.ravel().tolist()]
     return np.array(found, dtype=bool).reshape(values.shape)
-
-
-def _rater_numbers(n_raters: Any, n: int) -> HostArray:
-    values = np.asarray(to_host(n_raters) if is_array(n_raters) else n_raters)
-    require(
-        values.dtype.kind in "iu" and values.shape in ((), (n,)) and bool((values >= 1).all()),
-        f"must be a positive whole number, or {n} of them",
-        "Give the number of raters behind each row; without it, their noise is unknown.",
-        n_raters=n_raters,
-    )
-    return np.broadcast_to(values, (n,)).astype(np.float64)
 
 
 _MOST_RATERS = 2**53  # exact in double precision
@@ -153,7 +142,7 @@ class LabelCounts(Predictions):
                 f"got shapes {shapes}",
                 "Give one entry per annotation in each.",
             )
-        classes = to_host(check_classes(label, n_classes))
+        classes = to_host(check_classes(whole_numbers(label, []), n_classes))
         unique, first, row = np.unique(instance, return_index=True, return_inverse=True)
         people, who = np.unique(rater, return_inverse=True)
         # exact repeats are counted once
@@ -238,7 +227,14 @@ class LabelCounts(Predictions):
         probs, notes = require_distributions(
             probs, "frequencies", lambda _: "Divide counts by their sum, or pass them to `LabelCounts`."
         )
-        raters = _rater_numbers(n_raters, probs.shape[0])
+        n, given = probs.shape[0], np.asarray(to_host(n_raters) if is_array(n_raters) else n_raters)
+        require(
+            given.dtype.kind in "iu" and given.shape in ((), (n,)) and bool((given >= 1).all()),
+            f"must be a positive whole number, or {n} of them",
+            "Give the number of raters behind each row; without it, their noise is unknown.",
+            n_raters=n_raters,
+        )
+        raters = np.broadcast_to(given, (n,)).astype(np.float64)
         scaled = to_host(as_float64(probs)) * raters[:, None]
         whole = np.round(scaled)
         off = np.abs(scaled - whole).max(axis=1)

@@ -14,12 +14,11 @@ from typing import Any
 import numpy as np
 
 from credibly._arrays.checks import require_rows
-from credibly._arrays.errors import InputError, InputTypeError, Remedy
-from credibly._arrays.namespace import Array, is_numpy, is_torch, namespace, to_host
+from credibly._arrays.errors import InputError, Remedy
+from credibly._arrays.namespace import Array, is_numpy, is_torch, namespace
 from credibly._arrays.sums import count_cells
 from credibly.predictions.label_counts import LabelCounts
 
-ONE_COLUMN = "labels came as one column and are read as a vector"
 _NUMBERED = re.compile(r"(?P<stem>.*?)(?P<number>\d{1,9})(?P<end>(?:\.0)?[)\]]?)", re.DOTALL)
 _SIGNED = re.compile(r"-?\d{1,9}(?:\.0)?")
 _RATERS = re.compile(
@@ -70,17 +69,18 @@ def label_values(labels: Any) -> Any:
         return array
 
 
-def without_axis(labels: Array, n_classes: int) -> tuple[Array, tuple[str, ...]]:
+def without_axis(labels: Array, n_classes: int | None, notes: list[str]) -> Array:
     """Return one column as a vector and one-hot rows as classes; everything else as it is."""
-    if labels.ndim != 2:
-        return labels, ()
+    if getattr(labels, "ndim", 0) != 2:
+        return labels
     if labels.shape[1] == 1:
-        return labels[:, 0], (ONE_COLUMN,)
+        notes.append("labels came as one column and are read as a vector")
+        return labels[:, 0]
     if labels.shape[1] == n_classes and is_one_hot(labels):
         xp = namespace(labels)
-        words = "labels came as one-hot rows and are read as the class of their 1"
-        return xp.argmax(xp.astype(labels, xp.int64), axis=1), (words,)
-    return labels, ()
+        notes.append("labels came as one-hot rows and are read as the class of their 1")
+        return xp.argmax(xp.astype(labels, xp.int64), axis=1)
+    return labels
 
 
 def is_one_hot(table: Array) -> bool:
@@ -93,50 +93,24 @@ def is_one_hot(table: Array) -> bool:
     return bool(xp.all(xp.sum(ones, axis=1) == 1) and xp.all(xp.sum(zeros + ones, axis=1) == table.shape[1]))
 
 
-def whole_numbers(labels: Array) -> tuple[Array, tuple[str, ...]]:
-    """Return whole floats as integers; a missing label is a row to name, a fraction is not a class."""
-    xp = namespace(labels)
-    if not xp.isdtype(labels.dtype, "real floating"):
-        return labels, ()
-    values = to_host(labels).astype(np.float64)  # half precision cannot be compared with large numbers
-    require_rows(
-        (values,),
-        lambda block: ~np.isfinite(block),
-        name="labels",
-        rule="must be present",
-        fact=lambda value: f"is {value}",
-        remedy="Drop instances without a label.",
-    )
-    strange = values[(values != np.round(values)) | (np.abs(values) > 2**31)]
-    if strange.size:
-        raise InputTypeError(
-            "`labels`",
-            "must be class indices",
-            f"the first that is not one is {strange[0]}",
-            "These look like real observations, which belong to kinds gaussian, samples and quantiles.",
-        )
-    dtype = str(labels.dtype).removeprefix("torch.")
-    note = f"labels came as {dtype} whole numbers and are read as class indices"
-    return xp.astype(labels, xp.int64), (note,)
-
-
-def signs(labels: Array) -> tuple[Array, tuple[str, ...]]:
+def signs(labels: Array, notes: list[str]) -> Array:
     """Return labels -1 and 1 of two classes without names as 0 and 1, as those who write them mean them."""
     xp = namespace(labels)
     if not xp.isdtype(labels.dtype, "signed integer") or not bool(xp.any(labels == -1)):
-        return labels, ()
+        return labels
     if not bool(xp.all((labels == -1) | (labels == 1))) or not bool(xp.any(labels == 1)):
-        return labels, ()
-    return xp.astype(labels > 0, xp.int64), ("labels -1 and 1 are read as class 0 and class 1",)
+        return labels
+    notes.append("labels -1 and 1 are read as class 0 and class 1")
+    return xp.astype(labels > 0, xp.int64)
 
 
-def named_classes(names: Array, classes: Sequence[str] | None) -> tuple[Array, tuple[str, ...]]:
+def named_classes(names: Array, classes: Sequence[str] | None, notes: list[str]) -> Array:
     """Return the indices of class names; text of digits is a number where the classes have no names."""
     words = [str(name).strip() for name in names.tolist()]
     if classes is None:
         if all(word.isascii() and word.isdigit() and len(word) < 10 for word in words):
-            note = "labels came as text of digits and are read as class indices"
-            return np.array([int(word) for word in words]), (note,)
+            notes.append("labels came as text of digits and are read as class indices")
+            return np.array([int(word) for word in words])
         raise InputError(
             "`labels`",
             "must be class indices if the classes have no names",
@@ -158,12 +132,13 @@ def named_classes(names: Array, classes: Sequence[str] | None) -> tuple[Array, t
         remedy="Correct the names, drop instances without a label, or give the classes in the order of the "
         "labels: `classes=...`.",
     )
-    return found, ("labels came as class names and are matched with the classes",)
+    notes.append("labels came as class names and are matched with the classes")
+    return found
 
 
 def numbered_classes(
-    labels: Array, classes: Sequence[str] | None, *, ordered: bool
-) -> tuple[Array, tuple[str, ...]]:
+    labels: Array, classes: Sequence[str] | None, notes: list[str], *, ordered: bool
+) -> Array:
     """Return integer labels as indices: by name where classes are called by other numbers than 0 to k - 1.
 
     `ordered` tells that the names were given in the order of the labels, not only read from columns.
@@ -175,36 +150,33 @@ def numbered_classes(
             f"the largest is {int(labels.max())}",
             "A negative label was stored as unsigned: remove unlabelled instances first.",
         )
-    names, k = list(classes or ()), len(classes or ())
+    names, whole = list(classes or ()), labels.astype(np.int64)  # small unsigned types wrap when subtracted
     numbers = numbers_of(names)
-    if numbers is not None:
-        if numbers == list(range(k)):
-            return labels.astype(np.int64), ()
-        found, _ = named_classes(labels.astype(np.int64).astype(np.str_), [str(one) for one in numbers])
-        return found, ("labels are matched with the classes by number",)
-    if names and not ordered and (k == 2 or names != sorted(names)):
-        raise _ambiguous(names)
-    return labels.astype(np.int64), ()  # small unsigned types wrap when subtracted
-
-
-def _ambiguous(names: list[str]) -> InputError:
-    """Return the error of numbers for labels beside columns that have names: which is 0 is not said."""
-    other = sorted(names) if names != sorted(names) else [*reversed(names)]
-    first, second = (", ".join(order[:6]) + (", ..." if len(order) > 6 else "") for order in (names, other))
-    return InputError(
-        "`labels`",
-        "must be class names if the columns are named, or the order must be given",
-        f"they are numbers: 0, 1, ... may be {first} (order of the columns) or {second}",
-        Remedy(
-            f"Use `classes={names[:6]!r}` or `classes={other[:6]!r}` (`evaluate` and `load`), or pass names.",
-            f"Use `classes={','.join(names)}` or `classes={','.join(other)}`.",
-        ),
-    )
+    if numbers is not None and numbers != list(range(len(names))):
+        notes.append("labels are matched with the classes by number")
+        return named_classes(whole.astype(np.str_), [str(one) for one in numbers], [])
+    if numbers is None and names and not ordered and (len(names) == 2 or names != sorted(names)):
+        other = sorted(names) if names != sorted(names) else [*reversed(names)]
+        first, second = (", ".join(one[:6]) + (", ..." if len(one) > 6 else "") for one in (names, other))
+        raise InputError(
+            "`labels`",
+            "must be class names if the columns are named, or the order must be given",
+            f"they are numbers: 0, 1, ... may be {first} (order of the columns) or {second}",
+            Remedy(
+                f"Use `classes={names[:6]!r}` or `classes={other[:6]!r}` (`evaluate`, `load`), or names.",
+                f"Use `classes={','.join(names)}` or `classes={','.join(other)}`.",
+            ),
+        )
+    return whole
 
 
 def from_table(
-    table: Array, names: Sequence[str] | None, n_classes: int, classes: Sequence[str] | None
-) -> tuple[Any, tuple[str, ...]]:
+    table: Array,
+    names: Sequence[str] | None,
+    n_classes: int,
+    classes: Sequence[str] | None,
+    notes: list[str],
+) -> Any:
     """Return a table of labels (n, c) as one class per row, or as counts over raters.
 
     Parameters
@@ -217,13 +189,13 @@ def from_table(
         Number of classes.
     classes : sequence of str or None
         Their names.
+    notes : list of str
+        To which how they were read is added.
 
     Returns
     -------
-    labels : array (n,) or LabelCounts
+    array (n,) or LabelCounts
         What the names and the values tell.
-    notes : tuple of str
-        How they were read.
     """
     shape = tuple(table.shape)
     known = list(classes) if classes is not None else [str(j) for j in range(n_classes)]
@@ -234,14 +206,16 @@ def from_table(
     raters = _could_rate(table, known)
     by_rater = raters and names is not None and all(_RATERS.fullmatch(name) for name in names)
     if shape[1] == n_classes and is_one_hot(table) and (columns is not None or not by_rater):
-        return without_axis(table, n_classes)
+        return without_axis(table, n_classes, notes)
     # two columns may be a class and something else; three that no rater can have given are counts
     plain = counts and names is None and (np.ptp(table.sum(axis=1)) == 0 or (n_classes > 2 and not raters))
     if plain or (counts and columns is not None):
         told = ", one column per class" * (not plain)
-        return LabelCounts(table), (f"labels of shape {shape} are read as counts over raters{told}",)
+        notes.append(f"labels of shape {shape} are read as counts over raters{told}")
+        return LabelCounts(table)
     if by_rater or (raters and not counts and (names is None or shape[1] > 2 or table.dtype.kind == "U")):
-        return counts_of_raters(table, known), (f"labels of shape {shape} are read as one column per rater",)
+        notes.append(f"labels of shape {shape} are read as one column per rater")
+        return counts_of_raters(table, known)
     if table.dtype.kind == "f" and shape[1] == n_classes and np.allclose(table.sum(axis=1), 1, atol=1e-3):
         raise InputError(
             "`labels`",

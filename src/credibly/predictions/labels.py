@@ -32,16 +32,15 @@ from credibly.predictions.label_checks import (
     check_classes,
     require_label_vector,
     require_same_length,
+    whole_numbers,
 )
 from credibly.predictions.label_counts import LabelCounts
 from credibly.predictions.label_reading import (
-    ONE_COLUMN,
     from_table,
     label_values,
     named_classes,
     numbered_classes,
     signs,
-    whole_numbers,
     without_axis,
 )
 from credibly.predictions.point import Point
@@ -200,50 +199,35 @@ def read_labels(
     if _is_literal(predictions, labels):
         return labels, ()
     labels, joined = aligned(labels, predictions.index, "labels")
-    values = label_values(labels)
+    notes, values = [*joined], label_values(labels)
     if is_torch(values) and is_numpy(predictions._leading):
         values = to_host(values)
     if not isinstance(predictions, OverClasses):
-        column = getattr(values, "ndim", 0) == 2 and values.shape[1] == 1
-        one, said = (values[:, 0], (*joined, ONE_COLUMN)) if column else (values, joined)
-        return _beside(one, predictions), said
+        return _beside(without_axis(values, None, notes), predictions), tuple(notes)
     k, names = predictions.n_classes, predictions.classes
     text = is_numpy(values) and values.dtype.kind == "U"
     array = values if text else as_array(values, "labels", NAMED_CLASSES)
-    array, found = without_axis(array, k) if not text or array.shape[1:] == (1,) else (array, ())
-    notes = [*joined, *found]
+    array = without_axis(array, k, notes)
     if array.ndim == 2 and is_numpy(array) and array.shape[0] == len(predictions):
-        array, found = from_table(array, columns, k, names)
-        notes += found
+        array = from_table(array, columns, k, names, notes)
     if isinstance(array, LabelCounts) or array.ndim != 1 or array.shape[0] == 0:
         return array, tuple(notes)
     if text:
-        array, found = named_classes(array, names)
-        notes += found
-    else:
-        if k > 2 and namespace(array).isdtype(array.dtype, "bool"):
-            raise InputTypeError(
-                "`labels`",
-                f"must be classes from 0 to {k - 1}",
-                "got True and False, as if they say whether each prediction was right",
-                "Pass the observed classes.",
-            )
-        array, found = whole_numbers(array)
-        notes += found
-        if k == 2 and names is None:
-            array, found = signs(array)
-            notes += found
-        if (
-            is_numpy(array)
-            and array.dtype.kind == "b"
-            and names is not None
-            and set(names) == {"True", "False"}
-        ):
-            array, found = named_classes(array.astype(np.str_), names)
-            notes += found
-        elif is_numpy(array) and array.dtype.kind in "iub":
-            array, found = numbered_classes(array, names, ordered=ordered)
-            notes += found
+        return _beside(named_classes(array, names, notes), predictions), tuple(notes)
+    if k > 2 and namespace(array).isdtype(array.dtype, "bool"):
+        raise InputTypeError(
+            "`labels`",
+            f"must be classes from 0 to {k - 1}",
+            "got True and False, as if they say whether each prediction was right",
+            "Pass the observed classes.",
+        )
+    array = whole_numbers(array, notes)
+    if k == 2 and names is None:
+        array = signs(array, notes)
+    if is_numpy(array) and array.dtype.kind == "b" and set(names or ()) == {"True", "False"}:
+        array = named_classes(array.astype(np.str_), names, notes)
+    elif is_numpy(array):
+        array = numbered_classes(array, names, notes, ordered=ordered)
     return _beside(array, predictions), tuple(notes)
 
 
@@ -301,9 +285,11 @@ def _wrong_weight(got: str) -> InputError:
 
 def one_distribution(predictions: Predictions) -> tuple[Predictions, tuple[str, ...]]:
     """Return what sums over instances need: the mean of class predictions, others as they are; and notes."""
-    if not isinstance(predictions, Point) and isinstance(predictions, ClassPredictions):
-        return as_point(predictions)
-    return predictions, predictions.notes
+    return (
+        as_point(predictions)
+        if isinstance(predictions, ClassPredictions)
+        else (predictions, predictions.notes)
+    )
 
 
 def as_point(predictions: Predictions) -> tuple[Point, tuple[str, ...]]:

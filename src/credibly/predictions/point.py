@@ -16,7 +16,7 @@ from credibly._arrays.checks import (
     row_blocks,
     sum_tolerance,
 )
-from credibly._arrays.errors import InputError, Remedy
+from credibly._arrays.errors import InputError, Remedy, require
 from credibly._arrays.namespace import Array, as_float64, is_numpy, namespace, softmax, to_host
 from credibly.predictions.base import ClassPredictions
 
@@ -120,13 +120,12 @@ def both_classes(scores: Any) -> Any:
     host = to_host(values)
     known = host[np.isfinite(host)] if host.dtype.kind == "f" else host
     low, high = (float(known.min()), float(known.max())) if known.size else (0.0, 0.0)
-    if not host.size:
-        raise InputError(
-            "predictions",
-            "must have shape (n,) with at least one instance",
-            f"got shape {tuple(scores.shape)}",
-            "Check the filter that selected these rows.",
-        )
+    require(
+        host.size,
+        "must have shape (n,) with at least one instance",
+        "Check the filter that selected these rows.",
+        predictions=scores,
+    )
     if host.dtype.kind != "f" or low < 0 or high > 1:
         what = "logits or margins" if host.dtype.kind == "f" else "classes or labels"
         raise InputError(

@@ -43,10 +43,7 @@ def positions(levels: Array, uniform: Array) -> tuple[Array, Array]:
 
 def _tails(levels: Array) -> tuple[Any, Any]:
     """Return the scale of each tail in widths of the outermost cell."""
-    return (
-        levels[0] / (levels[1] - levels[0]),
-        (1.0 - levels[-1]) / (levels[-1] - levels[-2]),
-    )
+    return levels[0] / (levels[1] - levels[0]), (1.0 - levels[-1]) / (levels[-1] - levels[-2])
 
 
 def table_quantiles(table: Array, levels: Array, wanted: Array) -> Array:

@@ -13,7 +13,7 @@ from credibly.evaluation.comparison_words import error_cells, is_about_scores
 from credibly.evaluation.words import n_dropped
 from credibly.plots import ScoreDifferencesDisplay, Table, new_axes
 from credibly.plots.curves import ModelCurvesDisplay
-from credibly.plots.scores import MembersDisplay, ScoreBarDisplay, TradeoffDisplay, ViolinDisplay
+from credibly.plots.scores import ScoreBarDisplay, TradeoffDisplay, ViolinDisplay
 from credibly.report.html_parts import MethodNote, ReportFigure, drawn_figure, filled, report_figure
 from credibly.report.sections import ANY_METHOD, SCORE_METHOD, group_table, settings_text
 from credibly.results.estimates import Estimate
@@ -92,7 +92,7 @@ def ranked(comparison: Comparison, tradeoff: float) -> tuple[RankedRow, ...]:
                 known.kind if known is not None else "mean of a set",
                 bool(ranking.is_point[at]),
                 float(ranking.distance[at]),
-                float(ranking.imprecision[at] * ranking.scale),
+                float(ranking.imprecision[at]),
                 shown(float(means[at])),
             )
         )
@@ -186,37 +186,11 @@ def crossings(comparison: Comparison) -> Table | None:
     return Table(("trade-off", "better below", "better beyond", "place", interval), rows) if rows else None
 
 
-def alternatives(comparison: Comparison) -> Table | None:
-    """Return orders with other measures of imprecision."""
-    ranking = comparison.ranking
-    rows = tuple(
-        (measure.replace("_", " "), f"{tradeoff:g}", ", ".join(order))
-        for measure, one in ranking.alternatives.items()
-        for tradeoff, order in zip(ranking.tradeoffs, one.orders, strict=True)
-    )
-    return Table(("imprecision", "trade-off", "order"), rows) if rows else None
-
-
-def budgets(comparison: Comparison) -> Table | None:
-    """Return scores on other budgets."""
-    rows = tuple(
-        (model, budget, shown(float(score)))
-        for model, one in comparison.ranking.stability.items()
-        for budget, score in zip(one.budgets, one.by_budget, strict=True)
-    )
-    return Table(("model", "budget", "mean score"), rows) if rows else None
-
-
 def source_of(comparison: Comparison | ScoreComparison) -> Table:
     """Return settings and whole hashes."""
     settings = comparison.settings
     keys = (
         "measure",
-        "divergence",
-        "base",
-        "negative",
-        "paper",
-        "scaled",
         "n_samples",
         "n_resamples",
         "level",
@@ -243,13 +217,6 @@ def command_of(comparison: Comparison) -> str:
         "    labels,",
         f"    tradeoffs=[{', '.join(map(_number, comparison.ranking.tradeoffs))}],",
         f"    measure={settings['measure']!r},",
-        f"    divergence={settings['divergence']!r},",
-        f"    budget={settings['budget']!r},",
-        f"    base={None if settings['base'] == 'e' else settings['base']},",
-        f"    scaled={settings['scaled']},",
-        f"    alternatives={settings['alternatives']!r},",
-        f"    stability={settings['stability']},",
-        f"    paper={settings['paper']!r},",
         f"    n_bins={settings['n_bins']},",
         f"    n_resamples={settings['n_resamples']},",
         f"    level={settings['level']},",
@@ -302,7 +269,6 @@ def render_comparison(comparison: Comparison) -> str:
         *([("standings", "Places at each trade-off"), ("crossings", "Where models change places")] * sets),
         ("errors", "Calibration errors, and what chance gives"),
         ("models", "Each model on its own"),
-        *([("choices", "With other choices")] * bool(alternatives(comparison) or budgets(comparison))),
         ("notes", "Notes on the data"),
         ("methods", "Methods and references"),
         ("again", "Make this report again"),
@@ -324,8 +290,6 @@ def render_comparison(comparison: Comparison) -> str:
         sets=_imprecision(comparison) if sets else None,
         contents=contents,
         own=own_numbers(comparison),
-        alternatives=alternatives(comparison),
-        budgets=budgets(comparison),
         warnings=[one for one in comparison.warnings if not (sets and is_about_scores(one))],
         notes=unsaid(comparison.notes, comparison.warnings),
         methods=(*((_method(comparison),) * sets), TIES, *((APART,) * bool(comparison.differences))),
@@ -446,10 +410,9 @@ def _main(lines: TradeoffDisplay) -> ReportFigure:
 
 
 def _method(comparison: Comparison) -> MethodNote:
-    """Return what the score is: with other measures or divergences its formula is another."""
+    """Return what the score is: with other measures its formula is another."""
     settings = comparison.ranking.settings
-    usual = settings["divergence"] == "kl" and settings["measure"] in ("hartley", "dubois_prade")
-    return SCORE_METHOD if usual else ANY_METHOD
+    return SCORE_METHOD if settings["measure"] in ("hartley", "dubois_prade") else ANY_METHOD
 
 
 def _figures(comparison: Comparison) -> tuple[ReportFigure, ...]:
@@ -474,7 +437,4 @@ def _figures(comparison: Comparison) -> tuple[ReportFigure, ...]:
         )
         for group in ("right", "wrong")
     ]
-    if any(one.n_members.size for one in ranking.stability.values()):
-        display = MembersDisplay(ranking.stability)
-        found.append(report_figure(display, "Score against number of members", "members", margins=_WIDE))
     return tuple(found)

@@ -343,16 +343,16 @@ SCORE_METHOD = MethodNote(
     "Unified score",
     "Distance of the label to the nearest distribution of the set, plus the trade-off times how imprecise "
     "the set is. A point has imprecision 0, so its score is its log loss. The score depends on the number "
-    "of members and on the budget of focal sets: compare models only where both are equal.",
+    "of members: compare models only where it is equal.",
     "E = -ln upper P(y) + trade-off * sum_A m(A) ln|A|",
     "Manchingal et al., A unified evaluation framework for epistemic predictions, AISTATS 2025.",
 )
 ANY_METHOD = MethodNote(
     SCORE_METHOD.name,
     "Distance of the label to the nearest distribution of the set, plus the trade-off times how imprecise "
-    "the set is; the top of the page names both. A point has imprecision 0. The score depends on the "
-    "number of members and on the budget of focal sets: compare models only where both are equal.",
-    "E = min over p in the set of D(label, p) + trade-off * imprecision",
+    "the set is; the top of the page names its measure. A point has imprecision 0. The score depends on the "
+    "number of members: compare models only where it is equal.",
+    "E = -ln upper P(y) + trade-off * imprecision",
     SCORE_METHOD.reference,
 )
 _MARGINS = (0.6, 1.1, 0.1, 0.3)
@@ -415,12 +415,9 @@ def cell(spread: Spread) -> str:
 
 def settings_text(settings: Mapping[str, Any]) -> str:
     """Return the choices a score depends on in one sentence."""
-    budget = settings.get("budget")
-    sets = "all events" if budget is None else f"a budget of {len(budget)} focal sets"
     members = settings.get("members")
     drawn = "" if members is None else f", {members} {'samples' if settings.get('drawn') else 'members'}"
-    distance = f"divergence {settings['divergence']}, base {settings['base']}"
-    return f"{settings['measure']} on {sets}{drawn}, {distance}"
+    return f"{settings['measure']}{drawn}"
 
 
 def _score_finding(score: EpistemicScore, n_all: int) -> str:

@@ -17,7 +17,7 @@ from credibly.results.estimates import Estimate, Estimates, RootEstimate
 from credibly.results.power import LabelPlan, PowerCurve
 from credibly.results.predictive import HypothesisCheck, PredictiveCheck
 from credibly.results.recalibration import Change, MethodChanges, RecalibrationReport
-from credibly.results.scores import EpistemicScore, ScoreStability
+from credibly.results.scores import EpistemicScore
 from credibly.results.tests import CheckDetails, Details, HypotestResult
 from credibly.results.witness import WitnessDetails, WitnessDirection
 
@@ -49,7 +49,6 @@ __all__ = [
     "ReliabilityCurve",
     "RiskCoverageCurve",
     "RootEstimate",
-    "ScoreStability",
     "SetCoverage",
     "SpreadCurve",
     "Strata",

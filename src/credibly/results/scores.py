@@ -1,4 +1,4 @@
-"""Results of the unified score and of its stability."""
+"""Results of the unified score."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from credibly._arrays.namespace import Array, HostArray
+from credibly._arrays.namespace import Array
 from credibly.results.base import Result
 
 Group = Literal["all", "right", "wrong"]
@@ -47,12 +47,10 @@ class Spread(Result):
 
 @dataclasses.dataclass(frozen=True)
 class Dependence(Result):
-    """How much the mean score depends on a choice that is not part of the model.
+    """How much the mean score depends on the number of members, which is not part of the model.
 
     Attributes
     ----------
-    on : {"budget", "members"}
-        The choice.
     used, other : str
         What was chosen, and what it is compared with.
     score, other_score : float
@@ -61,7 +59,6 @@ class Dependence(Result):
         Number of instances compared.
     """
 
-    on: Literal["budget", "members"]
     used: str
     other: str
     score: float
@@ -77,10 +74,9 @@ class Dependence(Result):
         return change / self.score if self.score else math.copysign(math.inf, change)
 
     def __str__(self) -> str:
-        what = "budget of focal sets" if self.on == "budget" else "number of members"
         return (
-            f"E depends on the {what}: {self.score:.4g} with {self.used}, {self.other_score:.4g} with "
-            f"{self.other} ({100 * self.share:+.0f} %, {self.n} instances)"
+            f"E depends on the number of members: {self.score:.4g} with {self.used}, "
+            f"{self.other_score:.4g} with {self.other} ({100 * self.share:+.0f} %, {self.n} instances)"
         )
 
 
@@ -111,13 +107,13 @@ class EpistemicScore(Result):
     n_infinite : int
         Instances at infinite distance: every distribution in the set gives their label probability 0.
     settings : mapping
-        Measure, divergence, base, budget, number of members or samples, seed.
+        Measure, number of members or samples, seed.
     dependences : tuple of Dependence
-        How much the mean depends on the budget and on the number of members.
+        How much the mean depends on the number of members.
     average : EpistemicScore or None
         The score of the mean prediction alone; None if the predictions are points.
     notes : tuple of str
-        How sets were made, and what a paper mode changed.
+        How sets were made.
     """
 
     kind: str
@@ -149,44 +145,9 @@ class EpistemicScore(Result):
         return found
 
     def __str__(self) -> str:
+        used = f", measure {self.settings['measure']}" if "measure" in self.settings else ""
         distance, imprecision, total = (self.summary[part]["all"] for part in PARTS)
-        used = ", ".join(
-            f"{name} {self.settings[name]}" for name in ("measure", "divergence") if name in self.settings
-        )
         return (
             f"E {total} = distance {distance} + {self.tradeoff:g} x imprecision {imprecision} "
-            f"({self.kind}, {used}; n = {self.n})"
+            f"({self.kind}{used}; n = {self.n})"
         )
-
-
-@dataclasses.dataclass(frozen=True)
-class ScoreStability(Result):
-    """The mean score with fewer members and with other budgets.
-
-    Attributes
-    ----------
-    n_members : ndarray (c,)
-        Numbers of members; empty if the predictions have none.
-    by_members, members_std : ndarray (c,)
-        Mean score over random choices of that many members, and its standard deviation over these choices
-        (NaN if the score is infinite).
-    budgets : tuple of str
-        The budgets.
-    by_budget : ndarray (b,)
-        Mean score on each of them.
-    tradeoff : float
-        Weight of the imprecision.
-    n : int
-        Number of instances used.
-    settings : mapping
-        Measure, divergence, repeats, seed.
-    """
-
-    n_members: HostArray
-    by_members: HostArray
-    members_std: HostArray
-    budgets: tuple[str, ...]
-    by_budget: HostArray
-    tradeoff: float
-    n: int
-    settings: Mapping[str, Any] = dataclasses.field(default_factory=dict)

@@ -10,14 +10,14 @@ from typing import Any, TypeVar
 import numpy as np
 
 from credibly._arrays.engines import Engine
-from credibly._arrays.errors import InputError, InputTypeError
+from credibly._arrays.errors import InputError, InputTypeError, require
 from credibly._arrays.namespace import HostArray
 from credibly._arrays.progress import Progress
 from credibly.io.extras import pip, require_module
 from credibly.predictions import Dataset, LabelCounts, Rows
 from credibly.predictions.labels import no_weight
 from credibly.scale.engines import Cluster
-from credibly.scale.pieces import ArrayPiece, rows_and_axis
+from credibly.scale.pieces import ArrayPiece, require_labels, rows_and_axis
 from credibly.scale.scan import Shape, first_rows, work_on
 
 T = TypeVar("T")
@@ -131,10 +131,7 @@ def scan_dask(
 ) -> DaskScan:
     """Return Dask arrays as chunks; labels and weights are cut where the predictions are."""
     array = require_module("dask.array", "a Dask array", pip("dask"))
-    if labels is None:
-        raise InputError(
-            "`labels`", "must be given with arrays", "got none", "Pass `scan(predictions, labels)`."
-        )
+    require_labels(labels)
 
     def lazy(given: Any, name: str) -> Any:
         if hasattr(given, "to_dask_array"):  # a table: its lengths have to be counted
@@ -165,10 +162,8 @@ def scan_dask(
     predictions = predictions.rechunk(whole)
 
     def cut(given: Any, name: str) -> Any:
-        if len(given) != n:
-            raise InputError(
-                f"`{name}`", f"must have one entry per prediction ({n})", f"got {len(given)}", "Check both."
-            )
+        fits, rule = len(given) == n, f"must have one entry per prediction ({n})"
+        require(fits, rule, "Check both.", **{name: len(given)})
         return given.rechunk({0: predictions.chunks[row_axis]})
 
     names = {"weight": "sample_weight"}

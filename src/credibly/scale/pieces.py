@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from credibly._arrays.checks import InvalidRowsError, as_array
-from credibly._arrays.errors import InputError, Remedy
+from credibly._arrays.errors import InputError, Remedy, require
 from credibly._arrays.namespace import is_numpy, is_torch, namespace, tiles
 from credibly.io import load, local_copy, map_npy, read_rows, rows_of
 from credibly.predictions import Dataset, LabelCounts, Predictions, as_labels
@@ -218,10 +218,7 @@ def _array_pieces(
     chunk_rows: int | None,
     offset: int,
 ) -> Iterator[ArrayPiece]:
-    if labels is None:
-        raise InputError(
-            "`labels`", "must be given with arrays", "got none", "Pass `scan(predictions, labels)`."
-        )
+    require_labels(labels)
     labels = labels if isinstance(labels, LabelCounts) else _in_memory(labels, "labels")
     weight = weight if weight is None else _in_memory(weight, "sample_weight")
     n_labels = _length(labels.counts if isinstance(labels, LabelCounts) else labels)
@@ -234,10 +231,7 @@ def _array_pieces(
         ("labels", n_labels),
         ("sample_weight", n if weight is None else _length(weight)),
     ):
-        if other != n:
-            raise InputError(
-                f"`{name}`", f"must have one entry per prediction ({n})", f"got {other}", "Check both."
-            )
+        require(other == n, f"must have one entry per prediction ({n})", "Check both.", **{name: other})
     for rows in tiles(n, rows_per_chunk(leading, n, chunk_rows)):
         own = None if weight is None else weight[rows]
         start, stop = offset + rows.start, offset + rows.stop
@@ -291,3 +285,9 @@ def rows_per_chunk(array: Any, n: int, chunk_rows: int | None) -> int:
         return chunk_rows
     fitting = _CHUNK_ELEMENTS // max(1, int(np.prod(array.shape)) // n)
     return int(2 ** max(0, fitting.bit_length() - 1))  # a power of two: chunks end where leaves of sums end
+
+
+def require_labels(labels: Any) -> None:
+    """Raise unless labels were given with arrays."""
+    remedy = "Pass `scan(predictions, labels)`."
+    require(labels is not None, "must be given with arrays", remedy, labels=labels)

@@ -12,7 +12,15 @@ from typing import Any
 
 from credibly._arrays.checks import as_array
 from credibly._arrays.engines import Engine
-from credibly._arrays.errors import CrediblyError, FileError, InputError, InputTypeError, require_positive
+from credibly._arrays.errors import (
+    CrediblyError,
+    FileError,
+    InputError,
+    InputTypeError,
+    require,
+    require_positive,
+    require_type,
+)
 from credibly._arrays.namespace import tiles
 from credibly._arrays.notes import counted
 from credibly.io import (
@@ -52,10 +60,8 @@ def find_pieces(
             "got rows in chunks",
             "Pass what `scan` returned directly.",
         )
-    if isinstance(predictions, (list, tuple)) and not predictions:
-        raise InputError(
-            "`predictions`", "must name at least one file or part", "got none", "Name the files."
-        )
+    some = not isinstance(predictions, (list, tuple)) or len(predictions)
+    require(some, "must name at least one file or part", "Name the files.", predictions=predictions)
     if _is_path(predictions) or _is_paths(predictions):
         if weight is not None:
             raise InputError(
@@ -104,13 +110,10 @@ def _with_beside(pieces: Sequence[Piece], given: Mapping[str, Any]) -> list[Piec
         if array is not None
     }
     for name, array in arrays.items():
-        if array.ndim != (2 if name == "features" else 1) or array.shape[0] != n:
-            raise InputError(
-                f"`{name}`",
-                f"must have one entry per prediction ({n})",
-                f"got shape {tuple(array.shape)}",
-                "Check that both come from the same split.",
-            )
+        fits = array.ndim == (2 if name == "features" else 1) and array.shape[0] == n
+        rule = f"must have one entry per prediction ({n})"
+        remedy = "Check that both come from the same split."
+        require(fits, rule, remedy, **{name: array})
     return [_beside(piece, arrays) for piece in pieces]
 
 
@@ -131,13 +134,9 @@ def expanded(paths: Any) -> list[str]:
         if not matches:
             raise FileError(f"'{text}'", "must match files", "it matches none", "Check the pattern.")
         found += matches
-    if not found:
-        raise InputError("`predictions`", "must name at least one file", "got none", "Name the files.")
+    require(found, "must name at least one file", "Name the files.", predictions=found)
     twice = sorted({path for path in found if found.count(path) > 1})
-    if twice:
-        raise InputError(
-            "`predictions`", "must name each file once", f"got {twice[0]!r} twice", "Name it once."
-        )
+    require(not twice, "must name each file once", f"Name '{next(iter(twice), '')}' once.", predictions=found)
     return found
 
 
@@ -154,21 +153,12 @@ def _labels_of_files(labels: Any, n_files: int) -> list[str | None]:
         return [None] * n_files
     if isinstance(labels, str) and _names_array(labels):
         return [labels] * n_files
-    if not (_is_path(labels) or _is_paths(labels)):
-        raise InputTypeError(
-            "`labels`",
-            "must be files, one per file of predictions",
-            f"got {type(labels).__name__}",
-            "Save them beside the predictions, or map the predictions and pass arrays.",
-        )
+    remedy = "Save them beside the predictions, or map the predictions and pass arrays."
+    files = _is_path(labels) or _is_paths(labels)
+    require_type(files, "must be files, one per file of predictions", remedy, labels=labels)
     given = expanded(labels)
-    if len(given) != n_files:
-        raise InputError(
-            "`labels`",
-            f"must be one file per file of predictions ({n_files})",
-            f"got {len(given)}",
-            "Check both.",
-        )
+    rule = f"must be one file per file of predictions ({n_files})"
+    require(len(given) == n_files, rule, "Check both.", labels=len(given))
     return list(given)
 
 

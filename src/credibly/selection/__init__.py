@@ -2,10 +2,9 @@
 
 from credibly.selection.decisions import DecisionCosts, decision_costs, murphy_curve
 from credibly.selection.detection import Detection, DetectionScore, detection
-from credibly.selection.ranking import rank_models
+from credibly.selection.ranking import rank_models, rank_scores
 from credibly.selection.real_models import ScoreRanking
-from credibly.selection.score import epistemic_score
-from credibly.selection.stability import score_stability
+from credibly.selection.score import epistemic_score, score_from_parts
 from credibly.selection.standings import Ranking
 
 __all__ = [
@@ -19,5 +18,6 @@ __all__ = [
     "epistemic_score",
     "murphy_curve",
     "rank_models",
-    "score_stability",
+    "rank_scores",
+    "score_from_parts",
 ]

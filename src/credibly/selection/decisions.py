@@ -26,7 +26,7 @@ import numpy as np
 
 from credibly._arrays.checks import as_real, require_integer
 from credibly._arrays.doors import checked
-from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError
+from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError, is_whole, require
 from credibly._arrays.namespace import HostArray, to_host
 from credibly.predictions import Classes, ClassPredictions, Dataset, Rows, as_point, as_rows
 from credibly.results.base import Result, require_level
@@ -152,13 +152,9 @@ def decision_costs(
     table = _cost_table(costs, given.n_classes)
     names = tuple(map(str, range(len(table)) if actions is None else actions))
     classes = rows.sample.classes or tuple(map(str, range(given.n_classes)))
-    if len(names) != len(table) or len(set(names)) < len(names):
-        raise InputError(
-            "`actions`",
-            f"must name each of the {len(table)} rows of `costs` once",
-            f"got {list(names)}",
-            "Name every action once.",
-        )
+    once = len(names) == len(table) == len(set(names))
+    rule = f"must name each of the {len(table)} rows of `costs` once"
+    require(once, rule, "Name every action once.", actions=list(names))
     read_as = _in_words(table, names, classes)
     _require_orientation(table, names, read_as)
     parts = list(rows.map(lambda chunk: _acted(chunk, table)))
@@ -241,13 +237,9 @@ def murphy_curve(
     require_integer(n_points, "n_points", 1)
     require_level(level)
     rows, given = _class_rows(as_rows(predictions, labels, clusters=clusters, blocks=blocks), "murphy_curve")
-    if isinstance(target, bool) or not isinstance(target, int) or not 0 <= target < given.n_classes:
-        raise InputError(
-            "`target`",
-            f"must be a class from 0 to {given.n_classes - 1}",
-            f"got {target!r}",
-            "Name the class that one acts against.",
-        )
+    known = is_whole(target) and 0 <= target < given.n_classes
+    rule = f"must be a class from 0 to {given.n_classes - 1}"
+    require(known, rule, "Name the class that one acts against.", target=target)
     parts = list(rows.map(lambda chunk: _event(chunk, target)))
     p, events = (np.concatenate([part[at] for part in parts]) for at in (0, 1))
     t = np.arange(1, n_points + 1) / (n_points + 1)

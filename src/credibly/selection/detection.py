@@ -25,7 +25,15 @@ from typing import Any
 import numpy as np
 
 from credibly._arrays.checks import as_array
-from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError, one_of, require_positive
+from credibly._arrays.errors import (
+    InputError,
+    InputTypeError,
+    UnsupportedError,
+    is_number,
+    one_of,
+    require,
+    require_positive,
+)
 from credibly._arrays.namespace import HostArray, is_array, to_host
 from credibly._arrays.philox import Seed, Stream, Uniforms, as_seed, takes_rng
 from credibly.credal import lower_entropy, nonspecificity, size, uncertainty, upper_entropy
@@ -260,8 +268,8 @@ def detection(
     0.5
     """
     require_positive("`n_resamples`", n_resamples, "Try 399.")
-    if not isinstance(tpr, (int, float)) or not 0 < tpr <= 1:
-        raise InputError("`tpr`", "must be above 0 and at most 1", f"got {tpr!r}", "Write 0.95 for 95 %.")
+    good = is_number(tpr) and 0 < tpr <= 1
+    require(good, "must be above 0 and at most 1", "Write 0.95 for 95 %.", tpr=tpr)
     rows = as_rows(predictions, labels)
     given = rows.sample.predictions
     if not isinstance(given, ClassPredictions):
@@ -299,8 +307,7 @@ def detection(
 def _measured(rows: Any, given: ClassPredictions, by: Any) -> dict[str, HostArray]:
     """Return the uncertainties of all instances by name."""
     if isinstance(by, Mapping):
-        if not by:
-            raise InputError("`by`", "must name at least one", "got none", "Name one.")
+        require(by, "must name at least one", "Name one.", by=by)
         return {str(name): _numbers(one, rows.n, str(name)) for name, one in by.items()}
     known = OF_ALL if isinstance(given, Point) else {**OF_ALL, **OF_SETS}
     if isinstance(given, Belief):  # its decomposition has no such part, and its corners are soon too many
@@ -348,8 +355,7 @@ def _mistakes(chunk: Dataset) -> HostArray:
 
 def _flags(values: Any, n: int, name: str) -> HostArray:
     found = _numbers(values, n, name)
-    if not np.isin(found, (0.0, 1.0)).all():
-        raise InputError(f"`{name}`", "must be true or false", f"got {values!r}", "Pass booleans.")
+    require(np.isin(found, (0.0, 1.0)).all(), "must be true or false", "Pass booleans.", **{name: values})
     return np.asarray(found == 1.0)
 
 

@@ -7,56 +7,28 @@ on bootstrapped instances, the same instances for all models.
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from credibly._arrays.checks import require_integer, scalar
-from credibly._arrays.errors import InputError, InputTypeError
-from credibly._arrays.namespace import Array, HostArray, namespace, rows_within_budget, tiles, to_host
+from credibly._arrays.checks import require_integer
+from credibly._arrays.errors import InputError, InputTypeError, require, require_type
+from credibly._arrays.namespace import HostArray, rows_within_budget, tiles, to_host
 from credibly._arrays.notes import Note
 from credibly._arrays.philox import Seed, Stream, Uniforms, as_seed, takes_rng
 from credibly._arrays.progress import Progress
 from credibly._arrays.sums import count_cells
-from credibly.credal.distances import Divergence
-from credibly.credal.masses import Negative
 from credibly.credal.sets import DIRICHLET_SAMPLES
-from credibly.predictions import (
-    ClassPredictions,
-    Ensemble,
-    Labels,
-    Point,
-    RealPredictions,
-    Rows,
-    as_point,
-    as_rows,
-)
+from credibly.predictions import ClassPredictions, Labels, RealPredictions, Rows, as_rows
 from credibly.predictions.prediction_sets import remedy_for
 from credibly.results.base import require_level
-from credibly.results.scores import EpistemicScore, ScoreStability
+from credibly.results.scores import EpistemicScore
 from credibly.selection.matching import matched_models
-from credibly.selection.score import (
-    NOTABLE,
-    labels_of,
-    require_same_labels,
-    require_scorable,
-    scored_rows,
-    summed_up,
-)
-from credibly.selection.settings import (
-    ON_MASSES,
-    Paper,
-    ScoreMeasure,
-    ScoreSettings,
-    checked_settings,
-    paper_budget,
-    require_measure,
-)
-from credibly.selection.stability import score_stability
-from credibly.selection.standings import NEGLIGIBLE, Alternative, Crossing, Ranking, require_tradeoff, weighed
+from credibly.selection.score import NOTABLE, require_same_labels, require_scorable, scored_rows, summed_up
+from credibly.selection.settings import ScoreMeasure, ScoreSettings, checked_settings
+from credibly.selection.standings import Crossing, Ranking, require_tradeoff
 from credibly.statistics import Statistic
 
 Models = Mapping[str, Rows]
@@ -112,15 +84,10 @@ def models_as_rows(
     models: Mapping[str, Any], labels: Any, clusters: Any = None, blocks: int | None = None
 ) -> dict[str, Rows]:
     """Return the rows of every model by name; all must be over the same instances and classes."""
-    if not isinstance(models, Mapping):
-        raise InputTypeError(
-            "`models`",
-            "must be a mapping of names to predictions",
-            f"got {type(models).__name__}",
-            'Write `{"first": predictions, "second": others}`.',
-        )
-    if not models:
-        raise InputError("`models`", "must hold at least one model", "got none", "Name one.")
+    remedy = 'Write `{"first": predictions, "second": others}`.'
+    mapping = isinstance(models, Mapping)
+    require_type(mapping, "must be a mapping of names to predictions", remedy, models=models)
+    require(models, "must hold at least one model", remedy, models=models)
     found: dict[str, Rows] = {}
     n_classes: dict[str, int] = {}
     for name, predictions in models.items():
@@ -194,16 +161,11 @@ def refuse_for_reals(**settings: tuple[Any, Any]) -> None:
 
 def checked_tradeoffs(tradeoffs: Sequence[float]) -> tuple[float, ...]:
     """Return trade-offs as numbers; there must be at least one."""
-    if isinstance(tradeoffs, (str, bytes)) or not isinstance(tradeoffs, Iterable):
-        raise InputTypeError(
-            "`tradeoffs`",
-            "must be a sequence of numbers",
-            f"got {tradeoffs!r}",
-            "Pass a list, even for a single item.",
-        )
+    several = isinstance(tradeoffs, Iterable) and not isinstance(tradeoffs, (str, bytes))
+    remedy = "Pass a list, even for a single item."
+    require_type(several, "must be a sequence of numbers", remedy, tradeoffs=tradeoffs)
     listed = tuple(tradeoffs)
-    if not listed:
-        raise InputError("`tradeoffs`", "must hold at least one number", "got none", "Try [0.1, 1, 2].")
+    require(listed, "must hold at least one number", "Try [0.1, 1, 2].", tradeoffs=listed)
     for one in listed:
         require_tradeoff(one)
     return tuple(map(float, listed))
@@ -214,7 +176,6 @@ def crossings(
     distance: HostArray,
     imprecision: HostArray,
     draws: tuple[HostArray, HostArray],
-    scale: float,
     level: float,
 ) -> tuple[Crossing, ...]:
     """Return all positive trade-offs at which two lines meet, in order.
@@ -228,13 +189,12 @@ def crossings(
             # a is the more imprecise one, nearer to the labels: better below the crossing
             if not (distance[a] < distance[b] < math.inf and imprecision[a] > imprecision[b]):
                 continue
-            at = (distance[b] - distance[a]) / (imprecision[a] - imprecision[b])
+            at = float((distance[b] - distance[a]) / (imprecision[a] - imprecision[b]))
             lines = distance + at * imprecision
             others = np.delete(lines, [a, b])
             rank = 1 + int((others < lines[a] - 1e-12 * max(1.0, abs(lines[a]))).sum())
-            ends = _interval(draws[0][:, [a, b]], draws[1][:, [a, b]], level)
-            interval = (ends[0] / scale, ends[1] / scale)
-            found.append(Crossing(float(at / scale), names[a], names[b], rank, interval))
+            interval = _interval(draws[0][:, [a, b]], draws[1][:, [a, b]], level)
+            found.append(Crossing(at, names[a], names[b], rank, interval))
     return tuple(sorted(found, key=lambda one: one.tradeoff))
 
 
@@ -258,17 +218,9 @@ def rank_models(
     *,
     tradeoffs: Sequence[float] = TRADEOFFS,
     measure: ScoreMeasure | None = None,
-    divergence: Divergence = "kl",
-    budget: Sequence[Iterable[int]] | None = None,
-    negative: Negative = "keep",
-    base: float | None = None,
-    scaled: bool = False,
     averages: bool = True,
-    alternatives: Sequence[ScoreMeasure] = (),
-    stability: bool = False,
     n_resamples: int = 1000,
     level: float = 0.95,
-    paper: Paper | None = None,
     n_samples: int = DIRICHLET_SAMPLES,
     clusters: Any = None,
     blocks: int | None = None,
@@ -288,33 +240,14 @@ def rank_models(
         agree.
     tradeoffs : sequence of float
         Trade-offs at which the models are ordered; ``Ranking.at`` gives the order at any other.
-    measure : str, optional
+    measure : str or callable, optional
         What counts as imprecision, the same for all models; see :func:`epistemic_score`.
-    divergence : {"kl", "js", "sqrt_js"}
-        Distance of a label to a set.
-    budget : sequence of sets of int, optional
-        Focal sets (sets of classes) that carry the masses.
-    negative : {"keep", "clamp"}
-        Whether to keep negative masses or set them to 0.
-    base : float, optional
-        Base of the logarithms. Default: e.
-    scaled : bool
-        Multiply trade-offs by the largest distance over the largest KL distance, so that rankings with
-        ``divergence="js"`` can be compared with those by KL (C25 F.1).
     averages : bool
         Whether to rank the mean prediction of every set as well, as "NAME Avg".
-    alternatives : sequence of str
-        Other measures of imprecision to rank by as well; even in a paper mode they are computed for the exact
-        sets.
-    stability : bool
-        Whether to show how the score of every set model changes with its number of members and with the
-        budget.
     n_resamples : int
         Bootstrap draws of instances, at least 100.
     level : float
         Joint coverage of the intervals that decide ties.
-    paper : {"C25"}, optional
-        The published pipeline, with one budget for all models.
     n_samples : int
         Draws per instance, if predictions are a Dirichlet.
     clusters : array (n,), optional
@@ -343,7 +276,7 @@ def rank_models(
     -----
     Models are compared on the same bootstrapped instances. Two models are tied if the interval of their
     difference contains 0; the intervals hold jointly for all pairs at one trade-off. A smaller score at some
-    trade-off does not prove a better model: sets with more members, or with other budgets, have other scores.
+    trade-off does not prove a better model: sets with more members have other scores.
     Models in chunks are scored as their rows are read; only the scores are kept, n numbers per part. For real
     values: if a model is given by quantiles, all models are scored by their quantiles at the levels they
     share; draws compared with other kinds are scored by the fair CRPS.
@@ -378,72 +311,113 @@ def rank_models(
         refuse_for_reals(
             tradeoffs=(tuple(tradeoffs), TRADEOFFS),
             measure=(measure, None),
-            divergence=(divergence, "kl"),
-            budget=(budget, None),
-            base=(base, None),
-            scaled=(scaled, False),
-            alternatives=(tuple(alternatives), ()),
-            stability=(stability, False),
-            paper=(paper, None),
         )
         return rank_real_models(given, statistics, n_resamples, level, as_seed(rng), progress)
     weights = checked_tradeoffs(tradeoffs)
-    settings = checked_settings(
-        tradeoff=1.0,
-        measure=measure,
-        divergence=divergence,
-        budget=budget,
-        negative=negative,
-        base=base,
-        paper=paper,
-        n_samples=n_samples,
-        rng=rng,
-    )
-    if isinstance(alternatives, str) or not isinstance(alternatives, Iterable):
-        raise InputTypeError(
-            "`alternatives`",
-            "must be a sequence of measures",
-            f"got {alternatives!r}",
-            "Pass a list, even for a single item.",
-        )
-    for other in alternatives:
-        require_measure(other, None, "keep", subject="alternatives")
+    settings = checked_settings(tradeoff=1.0, measure=measure, n_samples=n_samples, rng=rng)
     for name, one in given.items():
-        require_scorable(one, settings, name, stability=stability)
-    if paper is not None and settings.budget is None:
-        settings = dataclasses.replace(settings, budget=_shared_budget(given))
+        require_scorable(one, name)
     scores = _scores(given, settings, None if progress is None else _scored_half(progress, n_resamples))
+    return _ranked(
+        scores,
+        averages,
+        weights,
+        level,
+        {**settings.shown(), "n_resamples": n_resamples},
+        next(iter(given.values())).cluster_codes(),
+        clusters_note(given),
+        None if progress is None else _drawn_half(progress),
+    )
+
+
+@takes_rng
+def rank_scores(
+    scores: Mapping[str, EpistemicScore],
+    *,
+    tradeoffs: Sequence[float] = TRADEOFFS,
+    averages: bool = True,
+    n_resamples: int = 1000,
+    level: float = 0.95,
+    rng: Any = 0,
+) -> Ranking:
+    """Rank models by scores that were made in any way, such as by :func:`score_from_parts`.
+
+    Parameters
+    ----------
+    scores : mapping of str to EpistemicScore
+        The score of every model, all on the same instances in the same order.
+    tradeoffs : sequence of float
+        Trade-offs at which the models are ordered.
+    averages : bool
+        Whether to rank the mean predictions of sets as well, where a score has one.
+    n_resamples : int
+        Bootstrap draws of instances, at least 100.
+    level : float
+        Joint coverage of the intervals that decide ties.
+    rng : None, int or Generator
+        Seed of the draws.
+
+    Returns
+    -------
+    Ranking
+        Lines, crossings, standings with ties, and ``recommend``.
+
+    Examples
+    --------
+    >>> import credibly as cr
+    >>> models = {"sure": [[0.9, 0.1], [0.8, 0.2]], "even": [[0.5, 0.5], [0.5, 0.5]]}
+    >>> scores = {name: cr.epistemic_score(probs, [0, 0]) for name, probs in models.items()}
+    >>> cr.selection.rank_scores(scores).order(1.0)
+    ('sure', 'even')
+    """
+    require_level(level)
+    n_resamples, seed = require_integer(n_resamples, "n_resamples", 100), as_seed(rng)
+    if len({score.n for score in scores.values()}) != 1:
+        raise InputError(
+            "`scores`",
+            "must be of the same instances",
+            f"got {', '.join(f'{name}: n = {score.n}' for name, score in scores.items()) or 'none'}",
+            "Score one test set with all models.",
+        )
+    first, *others = (score.settings for score in scores.values())
+    shared = {name: value for name, value in first.items() if all(one.get(name) == value for one in others)}
+    settings = {**shared, "seed": list(seed), "n_resamples": n_resamples}
+    return _ranked(scores, averages, checked_tradeoffs(tradeoffs), level, settings, None, (), None)
+
+
+def _ranked(
+    scores: Mapping[str, EpistemicScore],
+    averages: bool,
+    tradeoffs: tuple[float, ...],
+    level: float,
+    settings: Mapping[str, Any],
+    codes: HostArray | None,
+    notes: tuple[str, ...],
+    progress: Progress | None,
+) -> Ranking:
+    """Return scores as lines, with their means on bootstrapped instances."""
     lines = _lines(scores, averages)
     names = tuple(lines)
     values = np.stack(
         [to_host(array) for score in lines.values() for array in (score.distance, score.imprecision)], axis=1
     )
-    codes = next(iter(given.values())).cluster_codes()
-    draws = bootstrap_means(
-        values, n_resamples, settings.seed, None if progress is None else _drawn_half(progress), codes
-    )
+    draws = bootstrap_means(values, settings["n_resamples"], tuple(settings["seed"]), progress, codes)
     distance, imprecision = _means(lines, "distance"), _means(lines, "imprecision")
-    scale = _scale(given, scores, settings) if scaled else 1.0
     drawn = (draws[:, 0::2], draws[:, 1::2])
     return Ranking(
         names=names,
         is_point=np.array([score.kind == "Point" for score in lines.values()]),
         distance=distance,
         imprecision=imprecision,
-        tradeoffs=weights,
-        scale=scale,
-        crossings=crossings(names, distance, imprecision, drawn, scale, level),
+        tradeoffs=tradeoffs,
+        crossings=crossings(names, distance, imprecision, drawn, level),
         distance_draws=drawn[0],
         imprecision_draws=drawn[1],
         level=float(level),
         n=len(values),
         scores=scores,
-        alternatives={
-            other: _alternative(other, given, settings, lines, weights, scale) for other in alternatives
-        },
-        stability=_stabilities(given, settings) if stability else {},
-        settings={**settings.shown(), "n_resamples": n_resamples, "scaled": bool(scaled)},
-        notes=(*_notes(scores), *clusters_note(given)),
+        settings=settings,
+        notes=(*_notes(scores), *notes),
     )
 
 
@@ -476,12 +450,6 @@ def _scores(given: Models, settings: ScoreSettings, progress: Progress | None) -
     return found
 
 
-def _shared_budget(given: Models) -> tuple[frozenset[int], ...]:
-    """Return one budget for all models, from the mean over their mean predictions."""
-    means = [as_point(one.sample.predictions)[0].probs for one in given.values()]  # the samples are all rows
-    return paper_budget(Ensemble.from_members(means))
-
-
 def _lines(scores: Mapping[str, EpistemicScore], averages: bool) -> dict[str, EpistemicScore]:
     """Return the scores that are ranked: every model, and the mean predictions of sets."""
     lines: dict[str, EpistemicScore] = {}
@@ -502,65 +470,6 @@ def _lines(scores: Mapping[str, EpistemicScore], averages: bool) -> dict[str, Ep
 
 def _means(lines: Mapping[str, EpistemicScore], part: str) -> HostArray:
     return np.array([score.summary[part]["all"].mean for score in lines.values()])
-
-
-def _scale(given: Models, scores: Mapping[str, EpistemicScore], settings: ScoreSettings) -> float:
-    """Return largest distance over largest KL distance; infinite ones have no say."""
-    if settings.divergence == "kl":
-        return 1.0
-    by_kl = dataclasses.replace(settings, divergence="kl")
-    own = max(_largest(score.distance) for score in scores.values())
-    kl = max(_largest(scored_rows(one, by_kl, dependences=False).distance) for one in given.values())
-    return own / kl if kl > 0 and own > 0 else 1.0
-
-
-def _largest(distance: Array) -> float:
-    xp = namespace(distance)
-    return scalar(xp.max(xp.where(xp.isfinite(distance), distance, xp.zeros_like(distance))))
-
-
-def _alternative(
-    measure: ScoreMeasure,
-    given: Models,
-    settings: ScoreSettings,
-    lines: Mapping[str, EpistemicScore],
-    tradeoffs: tuple[float, ...],
-    scale: float,
-) -> Alternative:
-    """Rank by the distances there are and another imprecision of the same sets."""
-    other = dataclasses.replace(settings, measure=measure, budget=None, negative="keep", paper=None)
-    values = {
-        name: summed_up(scored_rows(one, other, dependences=False)).summary["imprecision"]["all"].mean
-        for name, one in given.items()
-        if lines[name].kind != "Point"
-    }
-    imprecision = np.array([values.get(name, 0.0) for name in lines])
-    distance = _means(lines, "distance")
-    names = tuple(lines)
-    precise = np.where(imprecision > NEGLIGIBLE, imprecision, 0.0)
-    orders = []
-    for tradeoff in tradeoffs:
-        first = precise if math.isinf(tradeoff) else weighed(distance, imprecision, tradeoff * scale)
-        orders.append(tuple(names[i] for i in np.lexsort((distance, first))))
-    return Alternative(measure, imprecision, tuple(orders))
-
-
-def _stabilities(given: Models, settings: ScoreSettings) -> dict[str, ScoreStability]:
-    wholes = {name: one.sample for name, one in given.items()}  # the samples are all rows
-    return {
-        name: score_stability(
-            one.predictions,
-            labels_of(one),
-            # masses are followed over budgets, which many classes need
-            measure="hartley" if settings.measure in ON_MASSES else settings.measure,
-            divergence=settings.divergence,
-            base=settings.base,
-            n_samples=settings.n_samples,
-            rng=settings.seed,
-        )
-        for name, one in wholes.items()
-        if not isinstance(one.predictions, Point)
-    }
 
 
 def _notes(scores: Mapping[str, EpistemicScore]) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from credibly._arrays.errors import CrediblyError, InputError, InputTypeError, nearest
+from credibly._arrays.errors import CrediblyError, InputError, nearest, require, require_type
 from credibly._arrays.namespace import HostArray, to_host
 from credibly._arrays.notes import counted
 from credibly._arrays.philox import Seed
@@ -193,13 +193,8 @@ def _chosen(
 
     Models are asked as they were given first, and then in the terms that they share.
     """
-    if isinstance(statistics, (str, Statistic)):
-        raise InputTypeError(
-            "`statistics`",
-            "must be a sequence",
-            f"got {statistics!r}",
-            "Pass a list, even for a single item.",
-        )
+    several = not isinstance(statistics, (str, Statistic))
+    require_type(several, "must be a sequence", "Pass a list, even for a single item.", statistics=statistics)
     found: dict[str, Statistic] = {}
     told = []
     real = any(isinstance(one, RealPredictions) for one in samples.values())
@@ -233,8 +228,7 @@ def _chosen(
                 )
         else:
             found[statistic.name] = statistic
-    if not found:
-        raise InputError("`statistics`", "must contain at least one", "got none", "Leave it out.")
+    require(found, "must contain at least one", "Leave it out.", statistics=statistics)
     return found, told
 
 

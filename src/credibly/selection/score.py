@@ -7,8 +7,7 @@ Rows are read as sets, every set is measured where it is read, and the numbers a
 and imprecision look at one row at a time, so rows in chunks have the numbers of all rows at once. A ranking
 draws rows with replacement and needs them all: n numbers per model and part are kept, never the members.
 
-A few sets are kept as well: they tell how far the mean score follows the budget of focal sets and the number
-of members.
+A few sets are kept as well: they tell how far the mean score follows the number of members.
 """
 
 from __future__ import annotations
@@ -16,25 +15,22 @@ from __future__ import annotations
 import dataclasses
 import math
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from credibly._arrays.checks import scalar
+from credibly._arrays.checks import require_one_each, scalar
 from credibly._arrays.errors import InputError, UnsupportedError
 from credibly._arrays.namespace import Array, HostArray, as_float64, entropy_of_rows, like, namespace, to_host
 from credibly._arrays.notes import Note, merged
 from credibly._arrays.philox import takes_rng
 from credibly.credal import distance as distance_to
-from credibly.credal.distances import Divergence, soft_target
-from credibly.credal.entropy import log_base
-from credibly.credal.masses import OWN_MASSES, Negative
+from credibly.credal.distances import soft_target
 from credibly.credal.nonspecificity import EXACT_CLASSES
 from credibly.credal.sets import DIRICHLET_SAMPLES, CredalSet, as_set
 from credibly.predictions import (
-    Belief,
     Classes,
     ClassPredictions,
     Counts,
@@ -44,46 +40,22 @@ from credibly.predictions import (
     Labels,
     Point,
     Rows,
+    as_pair,
     as_point,
     as_rows,
 )
 from credibly.predictions.dataset import joined
 from credibly.results.scores import Dependence, EpistemicScore, Group, Spread
-from credibly.selection.settings import (
-    CLIP,
-    Paper,
-    ScoreMeasure,
-    ScoreSettings,
-    checked_settings,
-    imprecision_of,
-    is_closed,
-    paper_budget,
-    paper_samples,
-    paper_set,
-)
-from credibly.selection.standings import NEGLIGIBLE
+from credibly.selection.settings import ScoreMeasure, ScoreSettings, checked_settings, imprecision_of
+from credibly.selection.standings import NEGLIGIBLE, require_tradeoff
 
 
 def distance_and_imprecision(
     credal: CredalSet, labels: Any, settings: ScoreSettings
 ) -> tuple[Array, Array, tuple[str, ...]]:
     """Return distance and imprecision, (n,) each, and how they were made."""
-    budget, negative, given = settings.budget, settings.negative, credal
-    if settings.paper is not None:
-        credal = paper_set(credal, budget or ())
-        budget, negative = None, "keep"  # they are in the masses already
-    distance = distance_to(credal, labels, divergence=settings.divergence)
-    xp = credal.xp
-    if settings.paper is not None and settings.divergence == "kl":
-        distance = xp.minimum(distance, xp.full_like(distance, -math.log(CLIP)))
-    scale = log_base(settings.base)
-    distance = distance / (math.sqrt(scale) if settings.divergence == "sqrt_js" else scale)
-    imprecision, how = imprecision_of(
-        credal, settings.measure, budget=budget, negative=negative, base=settings.base, seed=settings.seed
-    )
-    if credal is not given:  # the notes of the paper mode say how its masses were made
-        how = tuple(note for note in how if note != OWN_MASSES)
-    return distance, imprecision, how
+    imprecision, how = imprecision_of(credal, settings.measure, settings.seed)
+    return distance_to(credal, labels), imprecision, how
 
 
 def combined(distance: Array, imprecision: Array, tradeoff: float) -> Array:
@@ -92,6 +64,15 @@ def combined(distance: Array, imprecision: Array, tradeoff: float) -> Array:
     if math.isfinite(tradeoff):
         return distance + tradeoff * imprecision
     return xp.where(imprecision > NEGLIGIBLE, xp.full_like(distance, xp.inf), distance)
+
+
+@dataclasses.dataclass(frozen=True)
+class Answers:
+    """What the mean prediction says of every row: whether it puts the label first, how surely, how spread."""
+
+    right: Array
+    confidence: Array
+    entropy: Array
 
 
 @dataclasses.dataclass(frozen=True)
@@ -104,10 +85,8 @@ class ScoredRows:
         The two parts of the score.
     mean_distance, mean_imprecision : array (n,) or None
         The same of the mean prediction; None where the prediction is that.
-    right : array (n,)
-        Whether the mean prediction puts the label first.
-    confidence, entropy : array (n,)
-        Of the mean prediction.
+    answers : Answers
+        What the mean prediction says.
     target : Labels
         What was observed: classes (1, n), or soft targets (1, n, k).
     few : Dataset or None
@@ -117,7 +96,7 @@ class ScoredRows:
     members : mapping
         How many members or samples stand for the set.
     settings : ScoreSettings
-        How the sets were made and measured, with what a paper mode brought.
+        How the sets were made and measured.
     notes : tuple of str
         How the parts were made.
     """
@@ -126,9 +105,7 @@ class ScoredRows:
     imprecision: Array
     mean_distance: Array | None
     mean_imprecision: Array | None
-    right: Array
-    confidence: Array
-    entropy: Array
+    answers: Answers
     target: Labels
     few: Dataset | None
     kind: str
@@ -137,35 +114,20 @@ class ScoredRows:
     notes: tuple[str, ...]
 
 
-_PER_ROW = ("distance", "imprecision", "mean_distance", "mean_imprecision", "right", "confidence", "entropy")
+_PER_ROW = ("distance", "imprecision", "mean_distance", "mean_imprecision")
 
 
-def require_scorable(
-    rows: Rows, settings: ScoreSettings, name: str = "predictions", *, stability: bool = False
-) -> None:
+_ANSWERS = ("right", "confidence", "entropy")
+
+
+def require_scorable(rows: Rows, name: str = "predictions") -> None:
     """Raise where numbers of a row would depend on the rows beside it, and these are elsewhere."""
-    if len(rows.sample) == rows.n:
-        return  # all rows are at hand
-    if isinstance(rows.sample.predictions, Dirichlet):
+    if len(rows.sample) < rows.n and isinstance(rows.sample.predictions, Dirichlet):
         raise UnsupportedError(
             f"model {name!r} in chunks",
             "must be a set of distributions",
             "a Dirichlet becomes one by sampling, which would depend on how the rows are split into chunks",
             "Draw once, `dirichlet.sample(m)`, and scan the Ensemble.",
-        )
-    if settings.paper is not None:
-        raise UnsupportedError(
-            "`paper`",
-            "needs all rows to choose a budget and to draw samples",
-            f"got {settings.paper!r} and rows in chunks",
-            "Leave it out, or read the rows with `load`.",
-        )
-    if stability:
-        raise UnsupportedError(
-            "`stability`",
-            "scores models again with other members and budgets, in memory",
-            "got rows in chunks",
-            "Leave it out, or read the rows with `load`.",
         )
 
 
@@ -179,14 +141,17 @@ def scored_rows(rows: Rows, settings: ScoreSettings, *, dependences: bool) -> Sc
 
 def summed_up(scored: ScoredRows) -> EpistemicScore:
     """Return the score of all rows, of the prediction and of its mean, and what it depends on."""
-    found = _summarised(scored.kind, scored.distance, scored.imprecision, scored, scored.notes)
+    settings, answers, tradeoff = scored.settings.shown(), scored.answers, scored.settings.tradeoff
+    own = {**settings, **scored.members}
+    found = _summarised(
+        scored.kind, scored.distance, scored.imprecision, answers, tradeoff, own, scored.notes
+    )
     average = None
     if scored.mean_distance is not None and scored.mean_imprecision is not None:
-        average = _summarised("Point", scored.mean_distance, scored.mean_imprecision, scored, ())
+        parts = scored.mean_distance, scored.mean_imprecision
+        average = _summarised("Point", *parts, answers, tradeoff, settings, ())
     depends = () if scored.few is None else dependences_of(scored.few, scored.settings)
-    return dataclasses.replace(
-        found, settings={**found.settings, **scored.members}, average=average, dependences=depends
-    )
+    return dataclasses.replace(found, average=average, dependences=depends)
 
 
 def require_same_labels(first: tuple[str, Labels], second: tuple[str, Labels]) -> None:
@@ -225,30 +190,31 @@ def _score(settings: ScoreSettings, n: int | None, data: Dataset) -> ScoredRows:
     """Score the rows of a dataset; where choices matter, keep the sets of a few of all `n` rows."""
     given = data.predictions
     assert isinstance(given, ClassPredictions)
-    settings, credal, notes = _as_set(given, settings)
+    credal = as_set(given, n_samples=settings.n_samples, rng=settings.seed)
+    notes = given.notes
+    if isinstance(given, Dirichlet):
+        notes = (*notes, f"every Dirichlet is represented by the hull of {settings.n_samples} draws")
     labels, mean = labels_of(data), as_point(given)[0]
     target = target_of(mean, labels)
-    right, right_notes = _is_right(mean, target)
+    answers, told = _answers(mean, target)
     distance, imprecision, how = distance_and_imprecision(credal, labels, settings)
     average: tuple[Array | None, Array | None] = (None, None)
     if not isinstance(given, Point):
         average = distance_and_imprecision(mean, labels, settings)[:2]
     few = None
-    if n is not None and any(_choices(credal, settings)):
+    if n is not None and isinstance(credal, Ensemble) and credal.n_members > 1:
         few = _few_sets(credal, target, n, data.start)
     return ScoredRows(
         distance,
         imprecision,
         *average,
-        right,
-        namespace(distance).max(as_float64(mean.probs), axis=-1),
-        entropy_of_rows(mean.probs) / log_base(settings.base),
+        answers,
         target,
         few,
         type(given).__name__,
         _counted(given, credal),
         settings,
-        (*notes, *how, *right_notes),
+        (*notes, *how, *told),
     )
 
 
@@ -273,54 +239,25 @@ def _side_by_side(parts: list[ScoredRows]) -> ScoredRows:
     return dataclasses.replace(
         first,
         **{name: together([getattr(part, name) for part in parts]) for name in _PER_ROW},
+        answers=Answers(*(together([getattr(part.answers, name) for part in parts]) for name in _ANSWERS)),
         target=dataclasses.replace(first.target, values=values),
         few=joined(few) if few else None,
         notes=merged(part.notes for part in parts),
     )
 
 
-def _as_set(given: Any, settings: ScoreSettings) -> tuple[ScoreSettings, CredalSet, tuple[str, ...]]:
-    """Return the set that is scored; with a paper mode, the settings and notes it brings."""
-    if settings.paper is None:
-        credal = as_set(given, n_samples=settings.n_samples, rng=settings.seed)
-        notes: tuple[str, ...] = ()
-        if isinstance(given, Dirichlet):
-            notes = (f"every Dirichlet is represented by the hull of {settings.n_samples} draws",)
-        return settings, credal, (*given.notes, *notes)
-    credal, notes = paper_samples(given, settings.n_samples, settings.seed)
-    if settings.budget is None and not isinstance(credal, Point):
-        settings = dataclasses.replace(settings, budget=paper_budget(credal))
-    changed: tuple[str, ...] = (f'paper="C25": probabilities below {CLIP:g} count as {CLIP:g}',)
-    if settings.budget is not None and not isinstance(credal, Point | Belief):
-        sets = len(settings.budget)
-        changed = (
-            *changed,
-            f"clamped masses on {sets} focal sets and on the set of all classes represent the set",
-        )
-        if not is_closed(settings.budget):
-            changed = (
-                *changed,
-                (
-                    "the budget lacks subsets of its sets, so the masses as printed in the paper are not an "
-                    "inverse"
-                ),
-            )
-    if settings.divergence == "js":
-        settings = dataclasses.replace(settings, divergence="sqrt_js")
-        changed = (*changed, '"js" is the square root of the Jensen-Shannon divergence')
-    return settings, credal, (*given.notes, *notes, *changed)
-
-
 def _summarised(
     kind: str,
     distance: Array,
     imprecision: Array,
-    scored: ScoredRows,
+    answers: Answers,
+    tradeoff: float,
+    settings: Mapping[str, Any],
     notes: tuple[str, ...],
 ) -> EpistemicScore:
-    """Return a score; what concerns the mean prediction is in `scored`."""
-    right, settings = scored.right, scored.settings
-    total = combined(distance, imprecision, settings.tradeoff)
+    """Return the score with its means over all, right and wrong answers."""
+    right = answers.right
+    total = combined(distance, imprecision, tradeoff)
     parts = {"distance": distance, "imprecision": imprecision, "total": total}
     masks: dict[Group, Array] = {"all": right | ~right, "right": right, "wrong": ~right}
     xp = namespace(distance)
@@ -330,18 +267,18 @@ def _summarised(
         notes = (*notes, Note("infinite", far, infinite))
     return EpistemicScore(
         kind=kind,
-        tradeoff=settings.tradeoff,
+        tradeoff=tradeoff,
         **parts,
         right=right,
-        confidence=scored.confidence,
-        entropy=scored.entropy,
+        confidence=answers.confidence,
+        entropy=answers.entropy,
         summary={
             name: {group: _spread(values, mask) for group, mask in masks.items()}
             for name, values in parts.items()
         },
         n=int(distance.shape[0]),
         n_infinite=infinite,
-        settings=settings.shown(),
+        settings=settings,
         notes=notes,
     )
 
@@ -360,17 +297,19 @@ def _spread(values: Array, mask: Array) -> Spread:
     return Spread(mean, math.sqrt(squares / (n - 1)), n)
 
 
-def _is_right(mean: Point, target: Labels) -> tuple[Array, tuple[str, ...]]:
-    """Return whether the mean prediction puts the label first (of soft targets: a most frequent class)."""
+def _answers(mean: Point, target: Labels) -> tuple[Answers, tuple[str, ...]]:
+    """Return what a mean prediction says; of soft targets, a most frequent class is a right answer."""
     xp = mean.xp
     predicted = xp.argmax(mean.probs, axis=-1)
     values = target.values[0, ...]
+    told: tuple[str, ...] = ()
     if isinstance(target, Classes):
-        return xp.astype(values, predicted.dtype) == predicted, ()
-    held = xp.take_along_axis(values, predicted[:, None], axis=-1)[:, 0]
-    return held >= xp.max(values, axis=-1), (
-        "an answer counts as right if it is a most frequent class of the targets",
-    )
+        right = xp.astype(values, predicted.dtype) == predicted
+    else:
+        held = xp.take_along_axis(values, predicted[:, None], axis=-1)[:, 0]
+        right = held >= xp.max(values, axis=-1)
+        told = ("an answer counts as right if it is a most frequent class of the targets",)
+    return Answers(right, xp.max(as_float64(mean.probs), axis=-1), entropy_of_rows(mean.probs)), told
 
 
 def _counted(given: ClassPredictions, credal: CredalSet) -> Mapping[str, Any]:
@@ -381,8 +320,8 @@ def _counted(given: ClassPredictions, credal: CredalSet) -> Mapping[str, Any]:
 
 
 DEPENDENCE_ROWS, FEWER_ROWS = 500, 100
-"""Instances that tell how far the mean follows the budget and the number of members; fewer where all events
-have to be sampled."""
+"""Instances that tell how far the mean follows the number of members; fewer where all events have to be
+sampled."""
 
 NOTABLE = 0.01
 """Share of the mean score from which on a dependence is warned about."""
@@ -398,46 +337,21 @@ def spaced_rows(n: int, most: int) -> np.ndarray[Any, Any]:
     return np.unique(np.linspace(0, n - 1, min(n, most)).round().astype(np.int64))
 
 
-def _choices(credal: CredalSet, settings: ScoreSettings) -> tuple[bool, bool]:
-    """Tell whether a budget stands between the set and its score, and whether members can be left out."""
-    keeps_masses = isinstance(credal, Point) or (isinstance(credal, Belief) and settings.paper is not None)
-    on_budget = settings.budget is not None and not keeps_masses
-    return on_budget, isinstance(credal, Ensemble) and credal.n_members > 1
-
-
 def dependences_of(some: Dataset, settings: ScoreSettings) -> tuple[Dependence, ...]:
-    """Score some sets again with all events instead of the budget, and with half of the members."""
+    """Score some hulls again with half of their members."""
     few, own = as_set(some.predictions), some.batch.values[0, ...]
-    on_budget, halved = _choices(few, settings)
-
-    def mean(part: CredalSet, used: ScoreSettings) -> float:
-        distance, imprecision, _ = distance_and_imprecision(part, own, used)
-        return scalar(namespace(distance).mean(combined(distance, imprecision, settings.tradeoff)))
-
-    score = mean(few, settings)
-    if not math.isfinite(score):
+    assert isinstance(few, Ensemble)
+    half = chosen_members(few, np.arange(0, few.n_members, 2))
+    score, other = (_mean_score(part, own, settings) for part in (few, half))
+    if not (math.isfinite(score) and math.isfinite(other)):
         return ()  # nothing can be compared with infinity
-    found = []
-    if on_budget:
-        assert settings.budget is not None
-        whole = dataclasses.replace(settings, budget=None, negative="keep", measure="hartley", paper=None)
-        used = f"{len(settings.budget)} focal sets"
-        found.append(Dependence("budget", used, "all events", score, mean(few, whole), len(few)))
-    if halved:
-        assert isinstance(few, Ensemble)
-        m = few.n_members
-        half = chosen_members(few, np.arange(0, m, 2))
-        found.append(
-            Dependence(
-                "members",
-                f"{m} members",
-                f"{half.n_members} of them",
-                score,
-                mean(half, settings),
-                len(few),
-            )
-        )
-    return tuple(one for one in found if math.isfinite(one.other_score))
+    used, fewer = f"{few.n_members} members", f"{half.n_members} of them"
+    return (Dependence(used, fewer, score, other, len(few)),)
+
+
+def _mean_score(credal: CredalSet, labels: Any, settings: ScoreSettings) -> float:
+    distance, imprecision, _ = distance_and_imprecision(credal, labels, settings)
+    return scalar(namespace(distance).mean(combined(distance, imprecision, settings.tradeoff)))
 
 
 @takes_rng
@@ -447,11 +361,6 @@ def epistemic_score(
     *,
     tradeoff: float = 1.0,
     measure: ScoreMeasure | None = None,
-    divergence: Divergence = "kl",
-    budget: Sequence[Iterable[int]] | None = None,
-    negative: Negative = "keep",
-    base: float | None = None,
-    paper: Paper | None = None,
     n_samples: int = DIRICHLET_SAMPLES,
     dependences: bool = True,
     rng: Any = 0,
@@ -466,28 +375,16 @@ def epistemic_score(
         Class labels, or soft targets. Leave out for chunks, which carry their own.
     tradeoff : float
         Weight of the imprecision, 0 or more; with infinity only precision counts.
-    measure : {"hartley", "dubois_prade", "koerner", "entropy_gap", "credal_size", "u65", "u80"}, optional
-        What counts as imprecision: the generalised Hartley measure of the exact envelope (default without a
-        budget), Dubois-Prade on a budget of focal sets (default with one), Koerner's measure minus 1, upper
-        minus lower entropy, mean upper minus lower probability, or the discount of a utility for set-valued
-        answers.
-    divergence : {"kl", "js", "sqrt_js"}
-        Distance of a label to the nearest distribution of the set.
-    budget : sequence of sets of int, optional
-        Focal sets (sets of classes) that carry the masses, for ``dubois_prade`` and ``koerner``.
-    negative : {"keep", "clamp"}
-        Whether to keep negative masses or set them to 0, for the same two.
-    base : float, optional
-        Base of the logarithms. Default: e.
-    paper : {"C25"}, optional
-        The published pipeline: clamped masses on the budget represent the set (three sets per class if no
-        budget is given), distances are clipped at 1e-10, ``js`` is the root of the Jensen-Shannon divergence,
-        and intervals become 10 samples.
+    measure : str or callable, optional
+        What counts as imprecision: "hartley", the generalised Hartley measure of the exact envelope (the
+        default); "dubois_prade", the same sum over masses; "koerner", Koerner's measure minus 1;
+        "entropy_gap", upper minus lower entropy; "credal_size", mean upper minus lower probability; "u65" and
+        "u80", the discount of a utility for set-valued answers. Or a function from the sets to an array (n,).
     n_samples : int
         Draws per instance, if the predictions are a Dirichlet.
     dependences : bool
-        Whether to find out, on up to 500 instances (100 beyond 12 classes), how much E depends on the budget
-        and on the number of members.
+        Whether to find out, on up to 500 instances (100 beyond 12 classes), how much E depends on the number
+        of members.
     rng : None, int or Generator
         Seed of draws and random events.
 
@@ -500,15 +397,14 @@ def epistemic_score(
     Warns
     -----
     UserWarning
-        If E changes by more than 1 % with all events instead of the budget, or with half of the members.
+        If E changes by more than 1 % with half of the members.
 
     Notes
     -----
-    E depends on the budget and the number of samples as much as on the model: compare models only with the
-    same budget and number of samples. An imprecise model is rewarded at small trade-offs and punished at
-    large ones;
-    :func:`rank_models` shows where the order changes. Distances to labels do not need the vertices of the
-    set: they are -log of the upper probability.
+    E depends on the number of members or samples as much as on the model: compare models only with the same
+    number. An imprecise model is rewarded at small trade-offs and punished at large ones; :func:`rank_models`
+    shows where the order changes. Distances to labels do not need the vertices of the set: they are -log of
+    the upper probability.
 
     References
     ----------
@@ -524,21 +420,68 @@ def epistemic_score(
     >>> round(float(score.average), 4)  # log loss of the mean: -ln 0.625
     0.47
     """
-    settings = checked_settings(
-        tradeoff=tradeoff,
-        measure=measure,
-        divergence=divergence,
-        budget=budget,
-        negative=negative,
-        base=base,
-        paper=paper,
-        n_samples=n_samples,
-        rng=rng,
-    )
+    settings = checked_settings(tradeoff=tradeoff, measure=measure, n_samples=n_samples, rng=rng)
     rows = as_rows(predictions, labels)
-    require_scorable(rows, settings)
+    require_scorable(rows)
     found = summed_up(scored_rows(rows, settings, dependences=dependences))
     for one in found.dependences:
         if abs(one.share) > NOTABLE:
             warnings.warn(str(one), UserWarning, stacklevel=3)
     return found
+
+
+def score_from_parts(
+    predictions: Any,
+    labels: Any,
+    distance: Array,
+    imprecision: Array,
+    *,
+    tradeoff: float = 1.0,
+    settings: Mapping[str, Any] | None = None,
+    notes: tuple[str, ...] = (),
+) -> EpistemicScore:
+    """Return a score with a distance or an imprecision of your own; :func:`rank_scores` ranks such scores.
+
+    Parameters
+    ----------
+    predictions : Predictions or array
+        Class predictions: their mean says which answers are right, how confident and how spread they are.
+    labels : array (n,), LabelCounts, Point or array (n, k)
+        Class labels, or soft targets.
+    distance, imprecision : array (n,)
+        The two parts of the score.
+    tradeoff : float
+        Weight of the imprecision.
+    settings : mapping, optional
+        How the parts were made.
+    notes : tuple of str
+        What a reader must know of it.
+
+    Returns
+    -------
+    EpistemicScore
+        Without `average`, the score of the mean prediction, which `dataclasses.replace` adds.
+
+    References
+    ----------
+    C25: Manchingal et al., A unified evaluation framework for epistemic predictions, 2025.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import credibly as cr
+    >>> ensemble = cr.Ensemble([[[0.75, 0.25], [0.5, 0.5]]])
+    >>> narrow = cr.selection.score_from_parts(ensemble, [0], np.array([0.2]), np.array([0.1]), tradeoff=2.0)
+    >>> round(float(narrow), 4)
+    0.4
+    """
+    require_tradeoff(tradeoff)
+    given, labels = as_pair(predictions, labels)
+    mean = as_point(given)[0]
+    for name, part in (("distance", distance), ("imprecision", imprecision)):
+        require_one_each(tuple(part.shape), len(mean), f"`{name}`")
+    answers, told = _answers(mean, target_of(mean, labels))
+    notes = (*notes, *told)
+    return _summarised(
+        type(given).__name__, distance, imprecision, answers, float(tradeoff), settings or {}, notes
+    )

@@ -13,10 +13,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from credibly._arrays.errors import InputError, UnsupportedError, nearest, one_of
+from credibly._arrays.errors import InputError, UnsupportedError, is_number, nearest, one_of, require
 from credibly._arrays.namespace import HostArray
 from credibly.results.base import Result
-from credibly.results.scores import EpistemicScore, ScoreStability
+from credibly.results.scores import EpistemicScore
 
 _MOST_NAMED = 4
 
@@ -31,21 +31,12 @@ NEGLIGIBLE = 1e-12
 
 def require_tradeoff(tradeoff: Any) -> None:
     """Raise unless `tradeoff` is a number from 0 to infinity."""
-    number = isinstance(tradeoff, (int, float, np.integer, np.floating)) and not isinstance(tradeoff, bool)
-    if not number or not tradeoff >= 0:
-        raise InputError(
-            "`tradeoff`",
-            "must be a number of at least 0 (infinity included)",
-            f"got {tradeoff!r}",
-            "C25 uses 0.1 if abstaining is allowed and 2 if it is not.",
-        )
-    if _LARGEST < tradeoff < math.inf:
-        raise InputError(
-            "`tradeoff`",
-            f"must be at most {_LARGEST:g}, or infinite",
-            f"got {tradeoff!r}",
-            "Use infinity: only imprecision counts.",
-        )
+    number, advised = is_number(tradeoff), "C25 uses 0.1 if abstaining is allowed and 2 if it is not."
+    rule = "must be a number of at least 0 (infinity included)"
+    require(number and tradeoff >= 0, rule, advised, tradeoff=tradeoff)
+    rule = f"must be at most {_LARGEST:g}, or infinite"
+    large = _LARGEST < tradeoff < math.inf
+    require(not large, rule, "Use infinity: only imprecision counts.", tradeoff=tradeoff)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -236,25 +227,6 @@ def _gaps_apart(values: HostArray, draws: HostArray, level: float) -> tuple[Host
 
 
 @dataclasses.dataclass(frozen=True)
-class Alternative(Result):
-    """The order of the models with another measure of imprecision.
-
-    Attributes
-    ----------
-    measure : str
-        Which one.
-    imprecision : ndarray (m,)
-        Its mean for every model, in the order of the ranking's names.
-    orders : tuple of tuple of str
-        Models from best to worst at every trade-off of the ranking.
-    """
-
-    measure: str
-    imprecision: HostArray
-    orders: tuple[tuple[str, ...], ...]
-
-
-@dataclasses.dataclass(frozen=True)
 class Recommendation(Result):
     """Which model to choose, and why.
 
@@ -357,8 +329,6 @@ class Ranking(Result):
         Means over instances.
     tradeoffs : tuple of float
         Trade-offs at which the models were ordered.
-    scale : float
-        Factor applied to trade-offs before they weight the imprecision.
     crossings : tuple of Crossing
         All places where two models change order, from small to large trade-offs.
     distance_draws, imprecision_draws : ndarray (b, m)
@@ -369,12 +339,8 @@ class Ranking(Result):
         Number of instances.
     scores : mapping of str to EpistemicScore
         Every model's own score, without the averages (they are inside).
-    alternatives : mapping of str to Alternative
-        Orders with other measures of imprecision.
-    stability : mapping of str to ScoreStability
-        How scores depend on the number of members and on the budget.
     settings : mapping
-        Measure, divergence, base, budget, number of draws, seed.
+        Measure, number of draws, seed.
     notes : tuple of str
         What a reader of the ranking must know: dependences, infinite rows.
     """
@@ -384,22 +350,19 @@ class Ranking(Result):
     distance: HostArray
     imprecision: HostArray
     tradeoffs: tuple[float, ...]
-    scale: float
     crossings: tuple[Crossing, ...]
     distance_draws: HostArray
     imprecision_draws: HostArray
     level: float
     n: int
     scores: Mapping[str, EpistemicScore]
-    alternatives: Mapping[str, Alternative] = dataclasses.field(default_factory=dict)
-    stability: Mapping[str, ScoreStability] = dataclasses.field(default_factory=dict)
     settings: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
     def means(self, tradeoff: float) -> HostArray:
         """Return the mean score of every model at a trade-off, in the order of `names`."""
         require_tradeoff(tradeoff)
-        return weighed(self.distance, self.imprecision, tradeoff * self.scale)
+        return weighed(self.distance, self.imprecision, tradeoff)
 
     def order(self, tradeoff: float, *, points: bool = True) -> tuple[str, ...]:
         """Return the models from best to worst, with or without those that predict one distribution."""
@@ -494,8 +457,8 @@ class Ranking(Result):
         car must decide, so it is high (2). A priority that contradicts the answer to the first question leads
         to the middle (0.5).
         """
-        if not isinstance(abstention, (bool, np.bool_)):
-            raise InputError("`abstention`", "must be True or False", f"got {abstention!r}", "Say which.")
+        known = isinstance(abstention, (bool, np.bool_))
+        require(known, "must be True or False", "Say which.", abstention=abstention)
         one_of("`priority`", priority, (None, "accuracy", "precision"))
         tradeoff, reason = advice(bool(abstention), priority)
         standing = self.at(tradeoff, points=points)
@@ -540,9 +503,8 @@ class Ranking(Result):
     def _compared(self, tradeoff: float, chosen: list[int]) -> tuple[HostArray, HostArray, HostArray]:
         """Return what decides the order at a trade-off, and the intervals of all differences."""
         if math.isfinite(tradeoff):
-            weight = tradeoff * self.scale
-            value = weighed(self.distance[chosen], self.imprecision[chosen], weight)
-            draws = weighed(self.distance_draws[:, chosen], self.imprecision_draws[:, chosen], weight)
+            value = weighed(self.distance[chosen], self.imprecision[chosen], tradeoff)
+            draws = weighed(self.distance_draws[:, chosen], self.imprecision_draws[:, chosen], tradeoff)
             return value, *simultaneous_intervals(value, draws, self.level)
         value = self.imprecision[chosen]
         low, high = simultaneous_intervals(value, self.imprecision_draws[:, chosen], self.level)

@@ -20,9 +20,10 @@ from typing import Any, ClassVar
 
 from credibly._arrays.errors import is_whole, one_of, require
 from credibly._arrays.namespace import Array, namespace
+from credibly.statistics.batches import positive
 from credibly.statistics.cells import CellStatistic, dyadic_cells
-from credibly.statistics.protocol import LabelKind, Plan, State, Story, Traits
-from credibly.statistics.terms import Events, positive
+from credibly.statistics.protocol import ONE_CLASS, Plan, State, Story, Traits
+from credibly.statistics.terms import Events
 from credibly.statistics.walks import Target
 
 _REFUSAL = (
@@ -58,9 +59,7 @@ class TCal(CellStatistic):
     most_bins: int = 64
     target: Target = "top_label"
     name: ClassVar[str] = "t_cal"
-    traits: ClassVar[Traits] = Traits(
-        tail="greater", labels=frozenset[LabelKind]({"classes"}), range=None, duplicate_invariant=False
-    )
+    traits: ClassVar[Traits] = Traits(tail="greater", labels=ONE_CLASS, range=None, duplicate_invariant=False)
     reference: ClassVar[str] = "Lee et al. 2023"
     story: ClassVar[Story] = Story(
         title="Adaptive T-Cal",

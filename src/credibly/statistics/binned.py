@@ -25,10 +25,11 @@ import numpy as np
 
 from credibly._arrays.errors import InputError, is_number, one_of, require
 from credibly._arrays.namespace import Array, namespace, row_sums
+from credibly.statistics.batches import positive
 from credibly.statistics.cells import CELL_TRAITS, BinnedStatistic, Binning, bin_index, class_cells
 from credibly.statistics.proper import top_label
-from credibly.statistics.protocol import GROWS_WITH_N, LabelKind, Plan, State, Story, Traits
-from credibly.statistics.terms import Events, positive
+from credibly.statistics.protocol import GROWS_WITH_N, ONE_CLASS, Plan, State, Story, Traits
+from credibly.statistics.terms import Events
 
 _SMALL = 5.0  # the usual least expected count for the chi-square approximation
 
@@ -263,7 +264,7 @@ class HosmerLemeshow(BinnedStatistic):
     name: ClassVar[str] = "hosmer_lemeshow"
     traits: ClassVar[Traits] = Traits(
         tail="greater",
-        labels=frozenset[LabelKind]({"classes"}),
+        labels=ONE_CLASS,
         range=(0.0, math.inf),
         multiplicities=False,  # edges depend on weights, which predictions that are bound alone lack
         duplicate_invariant=False,

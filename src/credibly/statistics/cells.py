@@ -43,10 +43,11 @@ from credibly._arrays.namespace import (
 )
 from credibly.predictions import Classes, Dataset, Labels, Rows, as_point
 from credibly.predictions.rows import weights_of_rows
+from credibly.statistics.batches import positive
 from credibly.statistics.linear import Linear, LinearStatistic
 from credibly.statistics.proper import top_label
 from credibly.statistics.protocol import CLASS_LABELS, SECOND_LOOK, Plan, State, Traits
-from credibly.statistics.terms import PLUGIN_REFUSAL, SPARSE_REFUSAL, Events, are_sparse, positive
+from credibly.statistics.terms import PLUGIN_REFUSAL, SPARSE_REFUSAL, Events, are_sparse
 
 Binning = Literal["equal_width", "equal_mass"]
 Closed = Literal["left", "right"]

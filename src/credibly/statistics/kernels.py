@@ -33,7 +33,7 @@ from credibly._arrays.namespace import (
 )
 from credibly.predictions import ClassPredictions, Dataset, Predictions, Rows, as_point
 from credibly.predictions.rows import weights_of_rows
-from credibly.statistics.terms import positive
+from credibly.statistics.batches import positive
 
 KernelName = Literal["exponential", "gaussian"]
 KERNELS = ("exponential", "gaussian")
@@ -49,12 +49,6 @@ _NEAR, _MANY_NEAR = 1e-3, 0.05
 share of such pairs from which on differences of all pairs are faster."""
 
 _FEW_CLASSES = 64  # on an accelerator adding up class by class beats one thread block per pair
-
-
-def check_kernel(kernel: str, bandwidth: Any, rule: str) -> None:
-    """Raise unless the kernel is known and the bandwidth is positive or the name of a rule."""
-    one_of("`kernel`", kernel, KERNELS)
-    check_bandwidth(bandwidth, rule)
 
 
 def check_bandwidth(bandwidth: Any, rule: str, name: str = "`bandwidth`") -> None:

@@ -24,9 +24,9 @@ from credibly.predictions import Counts, Labels, Predictions, Quantiles
 from credibly.predictions.labels import one_distribution
 from credibly.predictions.samples import Pool
 from credibly.results.estimates import Moments, scale_and_skewness, skewed, standard_error_of
+from credibly.statistics.batches import total_of
 from credibly.statistics.protocol import Bound, Plan, State, Statistic
 from credibly.statistics.seen import EachChoice
-from credibly.statistics.terms import total_of
 
 
 @dataclasses.dataclass(frozen=True)
@@ -193,7 +193,7 @@ class Linear(Bound):
 
     def observed_notes(self, sums: State) -> tuple[str, ...]:
         """Return what the statistic has to say about the sums."""
-        return self.statistic.observed_notes(self._settled(sums))
+        return self.statistic.observed_notes(self.terms.settled(sums)[0])
 
     def wild_sums(self, labels: Labels, codes: HostArray, number: int) -> tuple[State, State]:
         """Return the sums that the predictions expect, and per cluster what the labels add beyond them."""

@@ -129,13 +129,13 @@ def logistic_calibration(
     both = _fitted(np.stack([ones, logit], axis=1), y, 0.0 * logit)
     alone = _fitted(ones[:, None], y, logit)
 
-    def told(name: str, fit: _Fit, at: int) -> Estimate:
+    def estimate(name: str, fit: _Fit, at: int) -> Estimate:
         return Estimate(name, float(fit.found[at]), n=len(y), notes=point.notes, **fit.error(at, codes))
 
     return LogisticCalibration(
-        slope=told("calibration_slope", both, 1),
-        intercept=told("calibration_intercept", both, 0),
-        in_the_large=told("calibration_in_the_large", alone, 0),
+        slope=estimate("calibration_slope", both, 1),
+        intercept=estimate("calibration_intercept", both, 0),
+        in_the_large=estimate("calibration_in_the_large", alone, 0),
         n=len(y),
         notes=point.notes,
     )

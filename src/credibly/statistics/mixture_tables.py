@@ -33,7 +33,7 @@ from credibly._arrays.namespace import (
     to_host,
 )
 from credibly.predictions import Gaussian, Labels
-from credibly.statistics.protocol import replicates
+from credibly.statistics.batches import replicates, total_of
 
 Loss = Callable[[Array], Array]
 """From labels (b, n) to contributions (b, n)."""
@@ -138,18 +138,15 @@ class LossTable:
         return [namespace(labels.values).concat(parts) for parts in zip(*found, strict=True)]
 
     def _sums(self, labels: Labels, tables: Sequence[LossTable]) -> list[Array]:
-        xp, values, weights = namespace(labels.values), labels.values, labels.weights
-        totals = [xp.zeros_like(values[:, 0]) for _ in tables]
+        values, weights = labels.values, labels.weights
+        totals = [namespace(values).zeros_like(values[:, 0]) for _ in tables]
         for places in self._places(values):
             for j, table in enumerate(tables):
                 if weights is None:
                     totals[j] = totals[j] + table._sum(values, places)
-                    continue
-                own = weights[:, places.rows]
-                found = table._of(values, places)
-                # 0 * inf = 0: an instance of weight zero is not there
-                found = xp.where(own > 0, found, xp.zeros_like(found))
-                totals[j] = totals[j] + xp.sum(own * found, axis=1)
+                else:
+                    own = weights[:, places.rows]
+                    totals[j] = totals[j] + total_of(table._of(values, places), own)[:, 0]
         return totals
 
     def _of(self, labels: Array, places: _Places) -> Array:
@@ -167,8 +164,7 @@ class LossTable:
         else:
             total = xp.sum(cubics * powers, axis=1, dtype=labels.dtype)
         if exact and bool(xp.any(places.outside)):
-            beyond = self._exact(labels, places)
-            total = total + xp.sum(xp.where(places.outside, beyond, xp.zeros_like(beyond)), axis=1)
+            total = total + xp.sum(xp.where(places.outside, self._exact(labels, places), 0.0), axis=1)
         return total
 
     def rounding(self, labels: Array) -> Array:
@@ -200,11 +196,11 @@ class LossTable:
             outside = (place < 0.0) | (place >= nodes.used[rows])
             missed = bool(xp.any(outside))
             if missed:
-                place = xp.where(outside, xp.zeros_like(place), place)
+                place = xp.where(outside, 0.0, place)
             cell = xp.astype(place, xp.int64)
             powers = _powers(xp.astype(place - xp.astype(cell, place.dtype), dtype))
             if missed:
-                powers = xp.where(outside[:, :, None], xp.zeros_like(powers), powers)
+                powers = xp.where(outside[:, :, None], 0.0, powers)
             yield _Places(rows, cell + nodes.start[rows], powers, outside)
 
     def _cubics_at(self, places: _Places) -> Array:

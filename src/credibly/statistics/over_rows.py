@@ -118,7 +118,9 @@ class StatisticsTask(Task):
     @classmethod
     def of(cls, statistics: Sequence[Statistic], rows: Rows) -> StatisticsTask:
         """Plan the statistics for these rows."""
-        return cls(tuple(planned(statistics, rows)), rows.sample, rows.clusters)
+        sample = rows.sample
+        clusters = None if sample.clusters is None else rows.clusters
+        return cls(tuple(planned(statistics, rows)), sample, clusters)
 
     def bound_to(self, rows: Dataset) -> tuple[list[Bound], tuple[str, ...]]:
         """Bind every statistic to some rows, and return the notes of these; to the sample once."""

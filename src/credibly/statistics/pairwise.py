@@ -38,8 +38,9 @@ from credibly._arrays.namespace import (
     to_host,
 )
 from credibly.predictions import Labels, Predictions, Quantiles, as_point
+from credibly.statistics.batches import replicates, stacked, total_weight
 from credibly.statistics.kernels import KernelName, as_number, centred_kernel, kernel_matrix, tracks_gradient
-from credibly.statistics.protocol import Bound, Plan, State, Statistic, replicates, stacked, total_weight
+from credibly.statistics.protocol import Bound, Plan, State, Statistic
 
 _LEAST_ROWS = 128  # below this a product of a tile is no faster per row
 _TRIANGLE_TILES = 8  # tiles of a symmetric matrix: half the work and one part in 16

@@ -32,9 +32,10 @@ from credibly.predictions import Classes, Labels, Predictions, Quantiles
 from credibly.predictions.passes import on_host
 from credibly.predictions.quantiles import SAME_LEVEL
 from credibly.predictions.samples import LeftOut, Pool
+from credibly.statistics.batches import gather, positive
 from credibly.statistics.mixture_tables import Loss
 from credibly.statistics.protocol import State
-from credibly.statistics.terms import POOL_ELEMENTS, Losses, Terms, gather, positive
+from credibly.statistics.terms import POOL_ELEMENTS, Losses, Terms
 
 
 def _counted(places: Sequence[Array], size: int, weights: Array | None) -> Array:

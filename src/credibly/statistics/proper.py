@@ -28,9 +28,10 @@ import numpy as np
 from credibly._arrays.errors import is_number, require
 from credibly._arrays.namespace import CACHE_ELEMENTS, Array, as_float64, is_numpy, namespace, tiles, to_host
 from credibly.predictions import label_dtype
+from credibly.statistics.batches import gather, positive
 from credibly.statistics.linear import LinearStatistic
-from credibly.statistics.protocol import CLASS_LABELS, GROWS_WITH_N, LabelKind, Plan, State, Story, Traits
-from credibly.statistics.terms import Events, Outcomes, Terms, gather, positive
+from credibly.statistics.protocol import CLASS_LABELS, GROWS_WITH_N, ONE_CLASS, Plan, State, Story, Traits
+from credibly.statistics.terms import Events, Outcomes, Terms
 
 
 @dataclasses.dataclass(frozen=True)
@@ -316,10 +317,7 @@ class SpiegelhalterZ(LinearStatistic):
 
     name: ClassVar[str] = "spiegelhalter_z"
     traits: ClassVar[Traits] = Traits(
-        tail="two-sided",
-        labels=frozenset[LabelKind]({"classes"}),
-        differentiable=True,
-        duplicate_invariant=False,
+        tail="two-sided", labels=ONE_CLASS, differentiable=True, duplicate_invariant=False
     )
     reference: ClassVar[str] = "Spiegelhalter 1986"
     story: ClassVar[Story] = Story(

@@ -18,23 +18,14 @@ from __future__ import annotations
 import dataclasses
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from functools import cache
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
 from credibly._arrays.errors import CrediblyError, InputTypeError, UnsupportedError, nearest
-from credibly._arrays.namespace import (
-    CACHE_ELEMENTS,
-    Array,
-    HostArray,
-    device,
-    is_numpy,
-    namespace,
-    tiles,
-    to_host,
-)
+from credibly._arrays.namespace import Array, HostArray, to_host
 from credibly._arrays.notes import alternatives
 from credibly._arrays.sums import State as State  # part of the protocol; its home is below credal, too
 from credibly.predictions import (
@@ -542,6 +533,7 @@ def _settable(statistic: type[Statistic]) -> tuple[str, ...]:
     return tuple(field.name for field in dataclasses.fields(statistic) if not field.name.startswith("_"))
 
 
+ONE_CLASS: frozenset[LabelKind] = frozenset({"classes"})
 CLASS_LABELS: frozenset[LabelKind] = frozenset({"classes", "counts"})
 REAL_LABELS: frozenset[LabelKind] = frozenset({"reals"})
 ALL_LABELS = CLASS_LABELS | REAL_LABELS
@@ -556,58 +548,3 @@ def needs_values(name: str, predictions: Quantiles) -> UnsupportedError:
         f"got {predictions.levels.shape[0]} quantiles per instance",
         "Test `picp`, `quantile_calibration_error` or `pit_test`, which need nothing else.",
     )
-
-
-def widening(scatter: Any, seen: Any) -> HostArray:
-    """Return the factor, at least 1, by which sums over clusters vary less than independent rows would.
-
-    Both are variances: `scatter` that of independent rows, `seen` the sum of the squared sums.
-    """
-    ratio = np.divide(scatter, seen, out=np.ones(np.shape(seen)), where=np.asarray(seen) > 0)
-    return np.asarray(np.sqrt(np.maximum(1.0, ratio)))
-
-
-def label_values(labels: Labels, xp: Any, dtype: Any) -> Array:
-    """Return one-hot labels or label frequencies as (b, k, n), without weights."""
-    if isinstance(labels, Counts):
-        counts = xp.astype(labels.values, xp.float64)
-        share = counts / xp.sum(counts, axis=-1, keepdims=True)
-        return xp.astype(xp.permute_dims(share, (0, 2, 1)), dtype)
-    assert isinstance(labels, Classes)
-    given = labels.values
-    classes = xp.arange(labels.n_classes, dtype=given.dtype, device=device(given))
-    if is_numpy(given):
-        out = np.empty((given.shape[0], labels.n_classes, given.shape[1]), dtype=dtype)
-        return np.equal(given[:, None, :], classes[None, :, None], out=out)
-    return xp.astype(given[:, None, :] == classes[None, :, None], dtype)
-
-
-def replicates(labels: Labels, reps: slice) -> Labels:
-    """Return some replicates of a batch."""
-    weights = labels.weights
-    if weights is not None and weights.shape[0] > 1:
-        weights = weights[reps, :]
-    return dataclasses.replace(labels, values=labels.values[reps, ...], weights=weights)
-
-
-def in_cache(state_of: Callable[[Labels], State], labels: Labels) -> State:
-    """Return the state of a batch, on the host from replicates in tiles that stay in cache."""
-    if isinstance(labels, Counts) or not is_numpy(labels.values) or len(labels) == 1:
-        return state_of(labels)
-    step = max(1, CACHE_ELEMENTS // labels.n)
-    return stacked([state_of(replicates(labels, reps)) for reps in tiles(len(labels), step)])
-
-
-def stacked(states: Sequence[State]) -> State:
-    """Return the states of batches of label vectors as one."""
-    xp = namespace(next(iter(states[0].values())))
-    return State({name: xp.concat([one[name] for one in states], axis=0) for name in states[0]})
-
-
-def total_weight(labels: Labels, rows: slice, like: Array) -> Array:
-    """Return the sum of weights over some rows, (b,), in double precision."""
-    xp = namespace(like)
-    if labels.weights is None:
-        return xp.full((len(labels),), float(rows.stop - rows.start), dtype=xp.float64, device=device(like))
-    total = xp.sum(labels.weights[:, rows], axis=1)
-    return total + xp.zeros((len(labels),), dtype=xp.float64, device=device(like))

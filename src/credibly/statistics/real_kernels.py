@@ -107,6 +107,12 @@ class RealPlan(BandwidthPlan):
     single: bool = False
     """Whether products are in single precision, which fewer frequencies of labels suffice for."""
 
+    def features(self) -> LabelFeatures:
+        """Return the vectors that labels become; standardised ones are also compared with mirror images."""
+        own = standardises(self.label_bandwidth)
+        bandwidth = _STANDARD_BANDWIDTH if own else self.label_bandwidth
+        return LabelFeatures.over(bandwidth, self.low, self.high, single=self.single, mirrored=own)
+
 
 def standardises(label_bandwidth: Any) -> bool:
     """Say whether labels are compared in units of what is predicted."""
@@ -117,7 +123,7 @@ def of_gaussian(predictions: Gaussian, plan: RealPlan) -> Sides:
     """Return places and residuals of Gaussians; of several members MMD distances between mixtures."""
     if standardises(plan.label_bandwidth):
         return _of_standardised(predictions, plan)
-    features = LabelFeatures.over(plan.label_bandwidth, plan.low, plan.high, single=plan.single)
+    features = plan.features()
     mean, std = predictions.members()
     shares = predictions.shares
     expected = features.expected(mean, std, shares)
@@ -132,7 +138,7 @@ def of_gaussian(predictions: Gaussian, plan: RealPlan) -> Sides:
 
 def _of_standardised(predictions: Gaussian, plan: RealPlan) -> Sides:
     """Return places and residuals of Gaussians whose labels are standardised by mean and spread."""
-    features = LabelFeatures.over(_STANDARD_BANDWIDTH, plan.low, plan.high, single=plan.single, mirrored=True)
+    features = plan.features()
     centre, spread, mean, std = _standardised(predictions)
     shares, xp = predictions.shares, namespace(mean)
     expected = features.expected(mean, std, shares)
@@ -238,7 +244,7 @@ def of_pool(pool: Pool, plan: RealPlan) -> Sides:
     """
     values, labels, p = pool.values, pool.labels, pool.values.shape[1]
     xp = namespace(values)
-    features = LabelFeatures.over(plan.label_bandwidth, plan.low, plan.high, single=plan.single)
+    features = plan.features()
     mean = features.mean_over(values)
 
     def residuals(chosen: Labels, rows: slice, dtype: Any) -> Array:

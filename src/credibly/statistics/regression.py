@@ -29,10 +29,11 @@ from credibly._arrays.namespace import Array, clip, is_numpy, namespace, to_host
 from credibly.predictions import Gaussian, Labels, Predictions, RealPredictions
 from credibly.predictions.regression import over_members
 from credibly.results.base import require_level
+from credibly.statistics.batches import total_of
 from credibly.statistics.linear import Linear, LinearStatistic
 from credibly.statistics.mixture_tables import MANY_REPLICATES, Grid, Loss, LossTable
 from credibly.statistics.protocol import REAL_LABELS, Plan, State, Story, Traits
-from credibly.statistics.terms import Losses, total_of
+from credibly.statistics.terms import Losses
 
 
 @dataclasses.dataclass(frozen=True)

@@ -96,15 +96,18 @@ def rights(statistic: str | Statistic) -> dict[str, dict[str, bool]]:
 def _granted(statistic: Statistic, bound: Bound, predictions: Predictions, labels: Labels) -> dict[str, bool]:
     weighted = dataclasses.replace(labels, weights=np.ones((1, _N)))
     traits = statistic.traits
+    stderr, refusal = bound.stderr(bound.observed_sums(labels), labels)
     kept = {
         "weights": _works(lambda: bound.state(weighted)),
-        "label counts": isinstance(labels, Classes) and "counts" in traits.labels and _takes_counts(bound),
+        "label counts": isinstance(labels, Classes)
+        and "counts" in traits.labels
+        and _works(lambda: bound.state(Counts(1 + np.arange(3 * _N).reshape(1, _N, 3) % 4))),
         "tests": not isinstance(predictions, Quantiles) or _works(lambda: bound.of_cells(predictions)),
         "clusters": _takes_clusters(bound, predictions, labels),
         "groups": traits.reduction == "sum",
         "chunks": traits.reduction != "opaque",
         "gradients": traits.differentiable,
-        "interval": _has_interval(bound, labels),
+        "interval": stderr is not None or refusal is SECOND_LOOK,  # from one look at the rows, or from two
     }
     return {name: kept[name] for name in RIGHTS}
 
@@ -115,11 +118,6 @@ def _works(call: Callable[[], object]) -> bool:
     except CrediblyError:
         return False
     return True
-
-
-def _takes_counts(bound: Bound) -> bool:
-    counts = 1 + np.arange(3 * _N).reshape(1, _N, 3) % 4
-    return _works(lambda: bound.state(Counts(counts)))
 
 
 def _takes_clusters(bound: Bound, predictions: Predictions, labels: Labels) -> bool:
@@ -134,12 +132,6 @@ def _takes_clusters(bound: Bound, predictions: Predictions, labels: Labels) -> b
     elif type(bound).wild_sums is Bound.wild_sums:  # which refuses, with the names in this table
         return False
     return _works(lambda: bound.wild_sums(labels, _CLUSTERS, 8))
-
-
-def _has_interval(bound: Bound, labels: Labels) -> bool:
-    """Tell whether there is a standard error, from one look at the rows or from two."""
-    stderr, refusal = bound.stderr(bound.observed_sums(labels), labels)
-    return stderr is not None or refusal is SECOND_LOOK
 
 
 @cache

@@ -143,27 +143,21 @@ class RunningStatistic:
 
 
 def _require_sums(statistic: Statistic) -> None:
+    """Raise unless batches can be added up without a look at all rows first."""
+    binning = statistic.settings().get("binning")
+    remedy = "Collect the predictions and compute it once."
     if statistic.traits.reduction != "sum":
-        raise UnsupportedError(
-            f"`{statistic.name}`",
-            "must be a sum over instances to be updated in batches",
-            f"it is declared {statistic.traits.reduction!r}",
-            "Collect the predictions and compute it once.",
-        )
-    if type(statistic)._plan is not Statistic._plan and "binning" not in statistic.settings():
-        raise UnsupportedError(
-            f"`{statistic.name}`",
-            "chooses places, bins or bandwidths from all predictions",
-            "batches come one by one",
-            "Collect the predictions and compute it once.",
-        )
-    if statistic.settings().get("binning") == "equal_mass":
-        raise UnsupportedError(
-            f"`{statistic.name}`",
-            "needs bins that are known before the data",
-            "its bins have equal mass",
-            'Use binning="equal_width", or collect the predictions and compute it once.',
-        )
+        rule = "must be a sum over instances to be updated in batches"
+        evidence = f"it is declared {statistic.traits.reduction!r}"
+    elif binning == "equal_mass":
+        rule, evidence = "needs bins that are known before the data", "its bins have equal mass"
+        remedy = 'Use binning="equal_width", or collect the predictions and compute it once.'
+    elif binning is None and type(statistic)._plan is not Statistic._plan:
+        rule = "chooses places, bins or bandwidths from all predictions"
+        evidence = "batches come one by one"
+    else:
+        return
+    raise UnsupportedError(f"`{statistic.name}`", rule, evidence, remedy)
 
 
 def _require_alike(first: Predictions, other: Predictions) -> None:

@@ -8,7 +8,8 @@ from typing import Any, Literal
 from credibly._arrays.namespace import Array, HostArray, namespace
 from credibly.predictions import Labels, Quantiles, Reals, Samples
 from credibly.predictions.samples import Pool
-from credibly.statistics.protocol import Bound, State, Statistic, replicates, stacked
+from credibly.statistics.batches import replicates, stacked
+from credibly.statistics.protocol import Bound, State, Statistic
 
 
 class SeenBound(Bound):
@@ -70,8 +71,9 @@ class SeenBound(Bound):
     @property
     def shared(self) -> Hashable:
         """Equal where statistics that share work see the same part of the rows."""
-        inner = None if self.chosen is None else self.inner.shared
-        return None if inner is None or self.chosen is None else (self.chosen.tobytes(), inner)
+        if self.chosen is None or self.inner.shared is None:
+            return None
+        return self.chosen.tobytes(), self.inner.shared
 
     def states_with(self, others: Sequence[Any], labels: Labels) -> list[State]:
         """Return the sums of all over the part."""

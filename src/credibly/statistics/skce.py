@@ -39,12 +39,13 @@ from credibly.predictions import (
     as_point,
 )
 from credibly.predictions.samples import Pool
+from credibly.statistics.batches import label_values
 from credibly.statistics.kernels import (
+    KERNELS,
     MEDIAN_ROWS,
     KernelName,
     as_number,
     check_bandwidth,
-    check_kernel,
     largest_term,
     median_distance,
     spaced_probs,
@@ -57,7 +58,7 @@ from credibly.statistics.pairwise import (
     require_pairs,
     require_same_n,
 )
-from credibly.statistics.protocol import ALL_LABELS, CLASS_LABELS, Bound, Plan, Story, Traits, label_values
+from credibly.statistics.protocol import ALL_LABELS, CLASS_LABELS, Bound, Plan, Story, Traits
 from credibly.statistics.real_kernels import (
     STANDARDISED,
     RealPlan,
@@ -106,7 +107,8 @@ class KernelError(PairStatistic):
     bandwidth: float | Literal["median"] = "median"
 
     def __post_init__(self) -> None:
-        check_kernel(self.kernel, self.bandwidth, "median")
+        one_of("`kernel`", self.kernel, KERNELS)
+        check_bandwidth(self.bandwidth, "median")
 
     def _plan(self, rows: Rows) -> BandwidthPlan:
         """Return the number of instances and the bandwidth."""

@@ -18,12 +18,14 @@ from __future__ import annotations
 import dataclasses
 import math
 from abc import abstractmethod
+from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from credibly._arrays.namespace import Array, HostArray, like, namespace, to_host
-from credibly.predictions import Dataset, Labels, Predictions, RealPredictions, Rows, Samples
+from credibly.predictions import Labels, Predictions, RealPredictions, Rows, Samples
+from credibly.statistics.batches import positive
 from credibly.statistics.linear import Linear
 from credibly.statistics.protocol import SECOND_LOOK, Plan, State, Story, Traits
 from credibly.statistics.regression import REAL_TRAITS
@@ -33,9 +35,8 @@ from credibly.statistics.spread import (
     mean_and_variance,
     scatter_of_squares,
     squared_z,
-    variance_of,
+    stated_by,
 )
-from credibly.statistics.terms import positive
 
 _FLAT = 1e-10
 """Variance of log sigma^2, or spread of means in units of their size, that is left by rounding."""
@@ -236,7 +237,7 @@ class MeanSlope(Slope):
     def _plan(self, rows: Rows) -> Plan:
         """Return the smallest, the middle and the largest mean, so that sums of squares lose no digits."""
         self.require_predictions(rows.sample.predictions)
-        return Plan(rows.n, rows.ranked(_mean, np.array([0, rows.n // 2, rows.n - 1])))
+        return Plan(rows.n, rows.ranked(partial(stated_by, which=0), np.array([0, rows.n // 2, rows.n - 1])))
 
     def terms(self, predictions: Any, plan: Plan) -> SlopeTerms:
         """Return sums of z-scores and means."""
@@ -256,12 +257,6 @@ class MeanSlope(Slope):
         """Return the same in standard deviations of the means, which are given."""
         spread = float(to_host(_line(terms.settled(sums)[0]).spread)[0])
         return super().influence(terms, sums, labels) * math.sqrt(spread)
-
-
-def _mean(rows: Dataset) -> Array:
-    given = rows.predictions
-    assert isinstance(given, RealPredictions)
-    return mean_and_variance(given)[0]
 
 
 class SpreadSlopeTerms(SlopeTerms):
@@ -320,7 +315,7 @@ class SpreadSlope(Slope):
     def _plan(self, rows: Rows) -> Plan:
         """Return the middle variance: measured from it, sums do not depend on the unit of the labels."""
         self.require_predictions(rows.sample.predictions)
-        return Plan(rows.n, rows.ranked(variance_of, np.array([rows.n // 2])))
+        return Plan(rows.n, rows.ranked(partial(stated_by, which=1), np.array([rows.n // 2])))
 
     def terms(self, predictions: Any, plan: Plan) -> SlopeTerms:
         """Return sums of squared z-scores and log variances."""

@@ -23,6 +23,7 @@ import numpy as np
 
 from credibly._arrays.errors import is_number, one_of, require
 from credibly._arrays.namespace import Array, HostArray, like, namespace
+from credibly.statistics.batches import positive
 from credibly.statistics.cells import CELL_TRAITS, CellStatistic, dyadic_cells
 from credibly.statistics.protocol import Plan, State, Story, Traits
 from credibly.statistics.terms import Events
@@ -95,11 +96,8 @@ class SmoothECE(CellStatistic):
         classes = gap.shape[1] // _CELLS
         total = xp.sum(sums["size"], axis=-1)[:, None] / classes
         residual = xp.reshape(gap / total, (-1, _CELLS))
-        smooth = _Smoother(residual)
-        if self.bandwidth is None:
-            found = _fixed_point(smooth)
-        else:
-            found = smooth(xp.zeros_like(residual[:, 0]) + self.bandwidth)
+        smooth, given = _Smoother(residual), self.bandwidth
+        found = _fixed_point(smooth) if given is None else smooth(xp.full_like(residual[:, 0], given))
         return xp.mean(xp.reshape(found, (gap.shape[0], classes)), axis=1)
 
 
@@ -120,9 +118,7 @@ class _Smoother:
         waves = xp.arange(self.cosines.shape[1], dtype=xp.float64, device=self.cosines.device)
         self.exponent = -((math.pi * waves) ** 2) / 2.0
         # 1 + 2 sum over m of cos cos is the delta function
-        self.amplitudes = 2.0 * (residual @ self.cosines)
-        first = xp.where(waves == 0, 0.5 * xp.ones_like(waves), xp.ones_like(waves))
-        self.amplitudes = self.amplitudes * first[None, :]
+        self.amplitudes = (residual @ self.cosines) * xp.where(waves == 0, xp.ones_like(waves), 2.0)[None, :]
 
     def __call__(self, width: Array) -> Array:
         xp = namespace(width)
@@ -158,14 +154,13 @@ def _fixed_point(smooth: _Smoother) -> Any:
     for _ in range(_STEPS):
         if bool(xp.all(distance <= _CLOSE)):
             break
-        apart = xp.where(below - above > 0, below - above, xp.ones_like(above))
-        width = xp.clip((low * -above + high * below) / apart, low, high)
+        width = xp.clip((low * -above + high * below) / positive(below - above), low, high)
         excess = smooth(width) - width
         nearer = (xp.abs(excess) < distance) & ~beyond
         best, distance = xp.where(nearer, width, best), xp.where(nearer, xp.abs(excess), distance)
         right = excess < 0
         # an end that stays twice counts half, or it would never move
-        stays = xp.where(right == moved, 0.5 * xp.ones_like(low), xp.ones_like(low))
+        stays = xp.where(right == moved, 0.5, xp.ones_like(low))
         above, below = xp.where(right, excess, stays * above), xp.where(right, stays * below, excess)
         high, low, moved = xp.where(right, width, high), xp.where(right, low, width), right
     return xp.where(beyond, smallest, best)

@@ -42,10 +42,10 @@ from credibly._arrays.namespace import (
 )
 from credibly._arrays.notes import counted
 from credibly.predictions import Labels
+from credibly.statistics.batches import label_values, positive, replicates, stacked, total_weight, weighted
 from credibly.statistics.kernels import as_number, distinct_rows, exponential, flushed, set_diagonal, taken
 from credibly.statistics.pairwise import BandwidthPlan, Meeting, PairBound, Sides, product
-from credibly.statistics.protocol import Bound, State, label_values, replicates, stacked, total_weight
-from credibly.statistics.terms import positive
+from credibly.statistics.protocol import Bound, State
 
 if TYPE_CHECKING:
     from credibly.statistics.kde import SmoothedError
@@ -68,7 +68,7 @@ def safe_log(probs: Array) -> Array:
     """Return log f, with f at least the smallest normal number of its dtype."""
     xp = namespace(probs)
     least = float(xp.finfo(probs.dtype).smallest_normal)
-    return xp.log(xp.where(probs < least, xp.full_like(probs, least), probs))
+    return xp.log(xp.where(probs < least, least, probs))
 
 
 def log_normaliser(probs: Array, bandwidth: float) -> Array:
@@ -87,8 +87,7 @@ def kernel_logs(probs: Array) -> tuple[Array, Array | None]:
     zeros = probs == 0
     if not bool(xp.any(zeros)):
         return safe_log(probs), None
-    filled = xp.where(zeros, xp.ones_like(probs), probs)
-    return safe_log(filled), xp.astype(zeros, probs.dtype)
+    return safe_log(xp.where(zeros, 1.0, probs)), xp.astype(zeros, probs.dtype)
 
 
 def barred(logs: Array, zeros: Array, support: Array) -> Array:
@@ -96,8 +95,7 @@ def barred(logs: Array, zeros: Array, support: Array) -> Array:
 
     (r, n), zeros (r, k) of the rows, support (n, k) of the columns.
     """
-    xp = namespace(logs)
-    return xp.where(zeros @ support.T > 0, xp.full_like(logs, -float("inf")), logs)
+    return namespace(logs).where(zeros @ support.T > 0, -math.inf, logs)
 
 
 def supported(probs: Array) -> Array:
@@ -327,7 +325,7 @@ class SmootherBound(PairBound):
             weight = xp.sum(counted, axis=1) + xp.zeros_like(weight)
         if counted is not None:
             # an instance of weight zero is not there, also where its deviation would be infinite
-            deviation = xp.where(counted > 0, counted * deviation, xp.zeros_like(deviation))
+            deviation = weighted(counted, deviation)
         return State(deviation=xp.sum(deviation, axis=1), weight=weight, alone=alone)
 
     def state(self, labels: Labels, rows: slice | None = None) -> State:
@@ -380,14 +378,12 @@ class SmootherBound(PairBound):
 def _log(counted: Array) -> Array:
     """Return the logarithm of multiplicities, minus infinity where there is none."""
     xp = namespace(counted)
-    there = counted > 0
-    return xp.where(there, xp.log(xp.where(there, counted, xp.ones_like(counted))), -xp.inf)
+    return xp.where(counted > 0, xp.log(positive(counted)), -xp.inf)
 
 
 def _finite(top: Array) -> Array:
     """Return the largest log-weight of every row, 0 for a row that has met nobody."""
-    xp = namespace(top)
-    return xp.where(top > -xp.inf, top, xp.zeros_like(top))
+    return namespace(top).where(top > -math.inf, top, 0.0)
 
 
 def _on_grid(weights: Array) -> Array:
@@ -397,8 +393,7 @@ def _on_grid(weights: Array) -> Array:
     frequencies of labels near every prediction have equal estimates, as in double precision.
     """
     xp = namespace(weights)
-    shares = xp.round(weights * (2.0**23 / positive(xp.sum(weights, axis=1)))[:, None])
-    return shares * 2.0**-23
+    return xp.round(weights * (2.0**23 / positive(xp.sum(weights, axis=1)))[:, None]) * 2.0**-23
 
 
 def _shifted(logs: Array, top: Array) -> Array:

@@ -16,6 +16,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 from abc import abstractmethod
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -29,12 +30,13 @@ from credibly.predictions import Dataset, Gaussian, Labels, Predictions, RealPre
 from credibly.predictions.passes import on_host
 from credibly.predictions.regression import over_members
 from credibly.predictions.samples import LeftOut, Pool
+from credibly.statistics.batches import gather, in_cache, positive, weighted, widening
 from credibly.statistics.cells import bin_index, inner_edges
 from credibly.statistics.linear import LinearStatistic
 from credibly.statistics.mixture_tables import Loss
-from credibly.statistics.protocol import BIASED_UPWARDS, Plan, State, Story, Traits, in_cache, widening
+from credibly.statistics.protocol import BIASED_UPWARDS, Plan, State, Story, Traits
 from credibly.statistics.regression import REAL_TRAITS, RealMean
-from credibly.statistics.terms import Losses, Terms, gather, positive, weighted, why_pools_are_infinite
+from credibly.statistics.terms import Losses, Terms, why_pools_are_infinite
 
 _TINY = 1e-100
 """Smallest variance: squares of what it divides still have a variance of their own."""
@@ -76,8 +78,7 @@ def _require_squares(variance: Array, least: float) -> None:
 def squared_z(labels: Array, mean: Array, variance: Array, drawn: bool) -> Array:
     """Return (labels - mean)^2 / variance; infinite where equal draws differ from the label."""
     found = (labels - mean) ** 2 / variance
-    xp = namespace(found)
-    return xp.where(found < NO_SPREAD, found, xp.full_like(found, xp.inf)) if drawn else found
+    return namespace(found).where(found < NO_SPREAD, found, np.inf) if drawn else found
 
 
 def scatter_of_squares(predictions: RealPredictions) -> Array:
@@ -429,17 +430,16 @@ class ExpectedNormalisedError(OfSpread):
 
 def spread_edges(rows: Rows, n_bins: int) -> HostArray:
     """Return edges (n_bins + 1,) of equally filled bins of the stated variance."""
-    inner = np.asarray(inner_edges(rows, variance_of, n_bins, "left"), dtype=np.float64)
+    inner = np.asarray(inner_edges(rows, partial(stated_by, which=1), n_bins, "left"), dtype=np.float64)
     if isinstance(rows.sample.predictions, Samples):  # a variance is found in two ways, up to rounding
         inner = inner * (1.0 - 1e-9)
     return np.pad(inner, 1, constant_values=(0.0, np.inf))
 
 
-def variance_of(rows: Dataset) -> Array:
-    """Return the stated variance of every row, (n,)."""
-    given = rows.predictions
-    assert isinstance(given, RealPredictions)
-    return mean_and_variance(given)[1]
+def stated_by(rows: Dataset, which: int) -> Array:
+    """Return the stated mean (0) or variance (1) of every row, (n,)."""
+    assert isinstance(rows.predictions, RealPredictions)
+    return mean_and_variance(rows.predictions)[which]
 
 
 spread_ratio = SpreadRatio()

@@ -39,7 +39,8 @@ from credibly._arrays.sums import count_cells, group_sums, indicator, sums_in_or
 from credibly.predictions import Classes, Counts, Labels, Predictions, Quantiles, Reals
 from credibly.predictions.passes import on_host
 from credibly.predictions.samples import LeftOut, Pool
-from credibly.statistics.protocol import State, in_cache, needs_values, widening
+from credibly.statistics.batches import frequencies, gather, in_cache, total_of, weighted, widening
+from credibly.statistics.protocol import State, needs_values
 
 PLUGIN_REFUSAL = (
     "the plug-in error is biased upwards near calibration, where such intervals have a coverage of 0"
@@ -61,21 +62,6 @@ _IN_CACHE = 3 * 2**18  # entries up to which a product with an indicator beats a
 def are_sparse(sizes: HostArray) -> bool:
     """Tell whether the median filled cell holds too few instances for a standard error."""
     return bool(np.median(sizes[sizes > 0]) < _FEW)
-
-
-def gather(table: Array, labels: Array) -> Array:
-    """Return table[i, labels[b, i]] as (b, n)."""
-    if is_numpy(table):
-        flat = labels + np.arange(0, table.size, table.shape[1])[None, :]
-        return np.take(table.ravel(), flat)
-    xp = namespace(table)
-    index = xp.astype(labels, xp.int64).T  # (n, b): rows of the table stay rows
-    return xp.take_along_axis(table, index, axis=1).T
-
-
-def frequencies(labels: Counts) -> Array:
-    """Return the share of raters of every class, (b, n, k)."""
-    return Counts(labels.values).block(slice(None), slice(None))
 
 
 class Terms(ABC):
@@ -118,11 +104,6 @@ class Terms(ABC):
             return self.cell
         first = self.n_cells * self.part[:, None]
         return first + (to_host(self.cell) if is_numpy(first) else self.cell)
-
-    def _cells_in_a_row(self) -> Array:
-        """Return the cells of every row in its part, (1, n m)."""
-        cells = self.cells_of_parts()
-        return namespace(cells).reshape(cells, (1, -1))
 
     def observed(self, labels: Labels) -> Array:
         """Return what labels add to every cell, (b, cells); terms with other sums have none."""
@@ -280,7 +261,8 @@ class Terms(ABC):
 
     def _size(self, weights: Array | None) -> Array:
         if self.cell is not None and weights is None:
-            return count_cells(self._cells_in_a_row(), self.n_parts * self.n_cells)
+            cells = self.cells_of_parts()
+            return count_cells(namespace(cells).reshape(cells, (1, -1)), self.n_parts * self.n_cells)
         reference = self.reference
         xp = namespace(reference)
         if self.cell is None and self.part is None:
@@ -294,13 +276,12 @@ class Terms(ABC):
         """Sum values (b, n, m) over the cells of their rows, (b, cells)."""
         if weights is not None:
             values = weighted(weights[:, :, None], values)
-        b, n, m = values.shape
+        xp, (b, n, m) = namespace(values), values.shape
         if self.cell is not None:
-            flat, cells = namespace(values).reshape(values, (b, n * m)), self._cells_in_a_row()
+            flat, cells = xp.reshape(values, (b, n * m)), xp.reshape(self.cells_of_parts(), (1, n * m))
             if b > 1:
-                cells = namespace(cells).broadcast_to(cells, flat.shape)
+                cells = xp.broadcast_to(cells, flat.shape)
             return count_cells(cells, self.n_parts * self.n_cells, flat)
-        xp = namespace(values)
         if self.part is None:
             return xp.sum(values, axis=1)
         columns = xp.reshape(xp.permute_dims(values, (0, 2, 1)), (b * m, n))
@@ -311,23 +292,6 @@ class Terms(ABC):
         """Sum values (n, m) of the host by part of the rows and cell, (number, cells)."""
         found: HostArray = self.split(codes, number).per_cell(values[None, ...])
         return found.reshape(number, -1)
-
-
-def weighted(weights: Array, values: Array) -> Array:
-    """Return the product; an instance of weight 0 is not there, also where its value is infinite."""
-    xp = namespace(values)
-    return weights * xp.where(weights > 0, values, xp.zeros_like(values))
-
-
-def total_of(values: Array, weights: Array | None) -> Array:
-    """Sum values (b, n), (b, 1)."""
-    values = values if weights is None else weighted(weights, values)
-    return namespace(values).sum(values, axis=1)[:, None]
-
-
-def positive(values: Array) -> Array:
-    """Return sums that can be divided by: 1 where there is nothing."""
-    return namespace(values).where(values > 0, values, 1.0)
 
 
 class Means(Terms):
@@ -401,8 +365,7 @@ class Outcomes(Means):
 
     def _possible(self) -> Array:
         """Return the amounts; an outcome of chance 0 counts for nothing, even if it is infinite."""
-        xp = namespace(self.amount)
-        return xp.where(self.chance > 0, self.amount, xp.zeros_like(self.amount))
+        return namespace(self.amount).where(self.chance > 0, self.amount, 0.0)
 
     def contributions(self, labels: Labels) -> Array:
         """Return what labels add, (b, n)."""
@@ -410,8 +373,7 @@ class Outcomes(Means):
             frequency = frequencies(labels)
             xp = namespace(frequency)
             # A class nobody chose adds nothing, also where its loss would be infinite.
-            chosen = xp.where(frequency > 0, self.amount[None, ...], xp.zeros_like(self.amount)[None, ...])
-            return xp.sum(frequency * chosen, axis=-1)
+            return xp.sum(weighted(frequency, self.amount[None, ...]), axis=-1)
         if self._alone is not None and len(labels) == 1:
             return self._alone(labels.values)
         return gather(self.amount, labels.values)

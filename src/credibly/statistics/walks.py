@@ -38,10 +38,11 @@ from credibly._arrays.namespace import (
     to_host,
 )
 from credibly.predictions import Labels, Predictions, Rows, as_point, label_dtype
+from credibly.statistics.batches import in_cache, widening
 from credibly.statistics.cells import CELL_TRAITS
 from credibly.statistics.over_rows import gathered
 from credibly.statistics.proper import top_label
-from credibly.statistics.protocol import Bound, Plan, State, Statistic, Story, Traits, in_cache, widening
+from credibly.statistics.protocol import Bound, Plan, State, Statistic, Story, Traits
 from credibly.statistics.terms import PLUGIN_REFUSAL, Events
 
 Target = Literal["top_label", "classwise"]

@@ -6,23 +6,21 @@ perfect predictor with many classes look smaller in replicates than they are.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from credibly._arrays.errors import UnsupportedError
-from credibly._arrays.namespace import HostArray, device, namespace
+from credibly._arrays.namespace import device, namespace
 from credibly._arrays.philox import Seed, Stream, Uniforms, as_seed
 from credibly._arrays.progress import Progress
+from credibly.hypotests import replicate_test
 from credibly.hypotests.calibration.calibration_test import require_resamples
-from credibly.hypotests.resampling.pvalues import omnibus, settled, single_result
 from credibly.hypotests.resampling.replicates import Replicates
-from credibly.predictions import Classes, Labels, as_point, as_rows
+from credibly.predictions import Classes, as_point, as_rows
 from credibly.results.tests import HypotestResult
 from credibly.statistics import Statistic
-from credibly.statistics.protocol import Bound
-from credibly.statistics.registry import as_statistic
 
 
 def bootstrap_test(
@@ -54,38 +52,34 @@ def bootstrap_test(
     Returns
     -------
     HypotestResult
-        As `calibration_test` returns it.
+        As :func:`credibly.hypotests.replicate_test` returns it.
     """
     require_resamples(n_resamples)
     seed = as_seed(rng)
     rows = as_rows(predictions, labels).sample
-    given, observed = rows.predictions, rows.batch
-    if not isinstance(observed, Classes):
+    given = rows.predictions
+    if not isinstance(rows.batch, Classes):
         raise UnsupportedError(
             "a test with bootstrapped instances",
             "reproduces results of the papers, which are about classes",
             f"got {type(given).__name__}",
             "Use `calibration_test`.",
         )
-    several = isinstance(statistics, Sequence) and not isinstance(statistics, str)
-    asked: Sequence[Any] = statistics if several else [statistics]  # type: ignore[assignment]
-    bounds = [as_statistic(one).bind(given) for one in asked]
-    chosen = [one.statistic for one in bounds]  # one bandwidth for the data and all replicates
-    pairs = bootstrapped(given, observed, seed, n_resamples)
-    values = paired_values(chosen, pairs, n_resamples + 1, progress)
-    settings = {"resample": "instances", "seed": list(seed)}
-    results = [single_result(one, row, settings) for one, row in zip(bounds, values, strict=True)]
-    return omnibus(results, values, settings) if several else results[0]
+    return replicate_test(
+        given,
+        labels,
+        bootstrapped(given, seed, n_resamples),
+        statistics=statistics,
+        settings={"resample": "instances", "seed": list(seed)},
+        progress=None if progress is None else lambda done: progress(done, n_resamples + 1),
+    )
 
 
-def bootstrapped(
-    given: Any, observed: Classes, seed: Seed, n_resamples: int
-) -> Iterator[tuple[Any, Classes]]:
-    """Yield the observation, then bootstrapped rows with labels drawn from their predictions.
+def bootstrapped(given: Any, seed: Seed, n_resamples: int) -> Iterator[tuple[Any, Classes]]:
+    """Yield bootstrapped rows with labels drawn from their predictions.
 
     That is what papers print; the level of such a test is not exact.
     """
-    yield given, observed
     probs = as_point(given)[0].probs
     n, xp = probs.shape[0], namespace(probs)
     rows_of = Uniforms(seed, Stream.ROWS)
@@ -95,24 +89,3 @@ def bootstrapped(
         drawn = Replicates(xp.take(probs, chosen, axis=0), seed).labels(slice(d, d + 1))
         own = {name: xp.take(array, chosen, axis=0) for name, array in given.row_arrays().items()}
         yield given.replace_rows(**own), drawn
-
-
-def paired_values(
-    statistics: Sequence[Statistic],
-    pairs: Iterable[tuple[Any, Labels]],
-    total: int,
-    progress: Progress | None = None,
-) -> HostArray:
-    """Evaluate statistics where predictions change with the replicate, (s, total): bind again for every pair.
-
-    Of the `total` pairs of predictions and labels the first is the observation.
-    """
-    values = np.empty((len(statistics), total))
-    bounds: list[Bound] = []
-    for column, (predictions, labels) in enumerate(pairs):
-        bounds = [statistic.bind(predictions) for statistic in statistics]
-        values[:, column] = [float(bound(labels)[0]) for bound in bounds]
-        if progress is not None:
-            progress(column + 1, total)
-    pairs_of = zip(values, bounds, strict=True)
-    return np.stack([settled(row, one.term_size, one.n, one.rounding) for row, one in pairs_of])

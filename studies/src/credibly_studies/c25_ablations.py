@@ -15,18 +15,18 @@ from credibly.evaluation import shown
 from credibly.predictions import ClassPredictions, Dirichlet, Ensemble
 from credibly.results.scores import EpistemicScore
 from credibly.selection import epistemic_score
-from credibly.selection.score import chosen_members
-from credibly.selection.settings import Paper
+from credibly_studies import c25
 from credibly_studies.c25_claims import SAMPLES
 from credibly_studies.c25_measures import by_divergence, by_measure, measured
 from credibly_studies.c25_models import Models, digits_models
+from credibly_studies.c25_stability import clamped_on, fewer_members
 from credibly_studies.judging import above, denied, told
 from credibly_studies.outcomes import all_of
 from credibly_studies.pictures import IntervalsDisplay
 from credibly_studies.results import Cell, Claim, Findings, Outcome, StudyTable, drawn
 from credibly_studies.study import Run, Study
 
-MODES: dict[str, Paper | None] = {"exact": None, "paper": "C25"}
+MODES = ("exact", "paper")
 SINGLES, ALL = "single classes", "all events"
 
 
@@ -93,15 +93,7 @@ def by_budget(held: Models, seed: int) -> tuple[StudyTable, Claim]:
         lists = {SINGLES: tuple(frozenset({j}) for j in range(k))}
         lists |= {f"{sets * k} sets": focal_budget(model, sets * k + 1, rng=seed) for sets in (2, 3)}
         scores = {
-            listed: epistemic_score(
-                model,
-                held.labels,
-                measure="dubois_prade",
-                budget=sets,
-                negative="clamp",
-                rng=seed,
-                dependences=False,
-            )
+            listed: epistemic_score(model, held.labels, measure=clamped_on(sets), rng=seed, dependences=False)
             for listed, sets in lists.items()
         }
         scores[ALL] = epistemic_score(model, held.labels, rng=seed, dependences=False)
@@ -131,7 +123,7 @@ def by_budget(held: Models, seed: int) -> tuple[StudyTable, Claim]:
 def fewer(model: ClassPredictions, count: int) -> ClassPredictions:
     """Return the first members of an ensemble."""
     assert isinstance(model, Ensemble)
-    return chosen_members(model, np.arange(count))
+    return fewer_members(model, np.arange(count))
 
 
 def by_samples(held: Models, size: AblationsSize, seed: int) -> tuple[StudyTable, list[Claim]]:
@@ -142,12 +134,10 @@ def by_samples(held: Models, size: AblationsSize, seed: int) -> tuple[StudyTable
         model = held.models[name]
         numbers: Sequence[int] = size.samples if isinstance(model, Dirichlet) else size.members
         totals: dict[str, list[HostArray]] = {"exact": [], "paper": []}
-        for mode, paper in MODES.items():
+        for mode in MODES:
             for number in numbers:
                 own = model if isinstance(model, Dirichlet) else fewer(model, number)
-                score = epistemic_score(
-                    own, held.labels, paper=paper, n_samples=number, rng=seed, dependences=False
-                )
+                score = _scored(mode, own, held.labels, number, seed)
                 rows.append((name, number, mode, *_parts(score)))
                 totals[mode].append(to_host(score.total))
         parts.append(_rises(name, numbers, totals))
@@ -167,6 +157,12 @@ def by_samples(held: Models, size: AblationsSize, seed: int) -> tuple[StudyTable
         "more depends on the members there are",
     )
     return StudyTable("samples", "E with more members or draws, trade-off 1", columns, rows), [claim]
+
+
+def _scored(mode: str, model: ClassPredictions, labels: HostArray, number: int, seed: int) -> EpistemicScore:
+    if mode == "paper":
+        return c25.score(model, labels, n_samples=number, rng=seed)
+    return epistemic_score(model, labels, n_samples=number, rng=seed, dependences=False)
 
 
 def _rises(name: str, numbers: Sequence[int], totals: dict[str, list[HostArray]]) -> tuple[str, Outcome]:

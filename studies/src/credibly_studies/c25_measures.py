@@ -9,7 +9,8 @@ import numpy as np
 from credibly._arrays.namespace import HostArray, to_host
 from credibly.credal import size
 from credibly.evaluation import shown
-from credibly.selection import epistemic_score, rank_models
+from credibly.selection import epistemic_score, rank_scores
+from credibly_studies import c25
 from credibly_studies.c25_claims import CONFIDENCE
 from credibly_studies.c25_models import Models
 from credibly_studies.c25_set_claims import rank_correlation
@@ -36,23 +37,21 @@ def by_divergence(held: Models, draws: int, seed: int) -> tuple[StudyTable, list
     firsts: dict[str, set[str]] = {}
     areas: dict[str, dict[str, float]] = {}
     ratios: dict[str, float] = {}
-    for divergence, scaled in (
-        ("kl", False),
-        ("js", False),
-        ("js", True),
-        ("sqrt_js", False),
-        ("sqrt_js", True),
-    ):
-        ranking = rank_models(
-            held.models,
-            held.labels,
-            divergence=divergence,  # type: ignore[arg-type]
-            scaled=scaled,
-            n_resamples=draws,
-            rng=seed,
-        )
+    by_kl = {name: epistemic_score(model, held.labels, rng=seed) for name, model in held.models.items()}
+    settings: tuple[tuple[c25.Divergence, bool], ...] = (
+        ("kl", False), ("js", False), ("js", True), ("sqrt_js", False), ("sqrt_js", True)
+    )  # fmt: skip
+    for divergence, scaled in settings:
+        scores = by_kl
+        if divergence != "kl":
+            scores = {
+                name: c25.by_divergence(held.models[name], held.labels, one, divergence)
+                for name, one in by_kl.items()
+            }
+        ranking = rank_scores(scores, n_resamples=draws, rng=seed)
+        scale = c25.scale_of(scores, by_kl) if scaled else 1.0
         label = f"{divergence}, scaled" if scaled else divergence
-        firsts[label] = set(ranking.order(1.0, points=False)[:2])
+        firsts[label] = set(ranking.order(scale, points=False)[:2])
         areas[divergence] = {
             name: _area(to_host(score.distance), ~to_host(score.right))
             for name, score in ranking.scores.items()
@@ -60,9 +59,9 @@ def by_divergence(held: Models, draws: int, seed: int) -> tuple[StudyTable, list
         own = ranking.scores["ensemble"].summary["distance"]
         ratios[divergence] = own["wrong"].mean / own["right"].mean
         for tradeoff in (0.1, 0.5, 1.0):
-            standing = ranking.at(tradeoff)
+            standing = ranking.at(tradeoff * scale)
             listed = ", ".join(f"{name} ({standing.place(name)})" for name in standing.names[:5])
-            rows.append((label, tradeoff, ranking.scale, listed))
+            rows.append((label, tradeoff, scale, listed))
     columns = (
         "distance",
         "trade-off",

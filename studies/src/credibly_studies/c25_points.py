@@ -16,10 +16,10 @@ from credibly.plots import whole_figure
 from credibly.plots.scores import ViolinDisplay
 from credibly.predictions import Belief, Dirichlet, Point
 from credibly.results.scores import EpistemicScore
-from credibly.selection import epistemic_score, rank_models
-from credibly.selection.settings import CLIP, Paper
+from credibly.selection import epistemic_score
 from credibly.selection.standings import Ranking
 from credibly.statistics import accuracy, confidence_ece
+from credibly_studies import c25
 from credibly_studies.c25_claims import CONFIDENCE, LOWEST_CIFAR10, REDUCES, VAGUE
 from credibly_studies.c25_printed import CIFAR10_STORED, JS_POINTS, SCORES
 from credibly_studies.c25_set_claims import LARGE, rank_correlation, trend, wrong_is_larger
@@ -45,7 +45,8 @@ DIGITS = 5.1e-4
 
 RSNN, EDL = "RS-NN", "EDL"
 
-MODES: dict[str, Paper | None] = {"paper": "C25", "exact": None}
+MODES = ("paper", "exact")
+_DIVERGENCES: tuple[c25.Divergence, ...] = ("kl", "js")
 TRADEOFFS = (0.1, 0.5, 1.0)
 
 
@@ -111,7 +112,7 @@ def stored() -> Stored:
 
 def as_published(probs: HostArray, labels: HostArray) -> tuple[HostArray, HostArray]:
     """Return distances and hits the way the published code takes them: no row is checked."""
-    distance = -np.log(np.clip(probs[np.arange(len(labels)), labels].astype(np.float64), CLIP, None))
+    distance = -np.log(np.clip(probs[np.arange(len(labels)), labels].astype(np.float64), c25.CLIP, None))
     return distance, probs.argmax(axis=1) == labels
 
 
@@ -119,26 +120,25 @@ def work(size: PointsSize, run: Run) -> Findings:
     """Score the public predictions in both modes and rank them."""
     held = stored()
     scores = {
-        (name, mode): epistemic_score(
-            model, held.labels[name], paper=paper, budget=held.budget if paper else None, dependences=False
-        )
+        (name, mode): c25.score(model, held.labels[name], budget=held.budget)
+        if mode == "paper"
+        else epistemic_score(model, held.labels[name], dependences=False)
         for name, model in held.models.items()
-        for mode, paper in MODES.items()
+        for mode in MODES
     }
     sets = _set_scores(held, size.rows)
     whole = {name: model for name, model in held.models.items() if name not in held.corrupt}
     by_kl, by_js = (
-        rank_models(
+        c25.rank_models(
             whole,
             held.all_labels,
             tradeoffs=TRADEOFFS,
-            paper="C25",
             budget=held.budget,
             divergence=divergence,
             n_resamples=size.draws,
             rng=run.seed[0],
         )
-        for divergence in ("kl", "js")
+        for divergence in _DIVERGENCES
     )
     rows = [_row(name, mode, score, held) for (name, mode), score in scores.items()]
     columns = (
@@ -162,11 +162,10 @@ DEFAULT = f"{EDL}, default list"
 def _set_scores(held: Stored, rows: int) -> dict[str, EpistemicScore]:
     """Score RS-NN and EDL as in C25; EDL on the paper's focal list, and on the default one."""
     sets, labels = held.sets(rows), held.all_labels[:rows]
-    settings: dict[str, Any] = {"paper": "C25", "dependences": False, "rng": 0}
     return {
-        RSNN: epistemic_score(sets[RSNN], labels, **settings),
-        EDL: epistemic_score(sets[EDL], labels, budget=held.budget, **settings),
-        DEFAULT: epistemic_score(sets[EDL], labels, **settings),
+        RSNN: c25.score(sets[RSNN], labels),
+        EDL: c25.score(sets[EDL], labels, budget=held.budget),
+        DEFAULT: c25.score(sets[EDL], labels),
     }
 
 

@@ -12,9 +12,9 @@ from credibly.plots import whole_figure
 from credibly.plots.scores import TradeoffDisplay, ViolinDisplay
 from credibly.results.scores import EpistemicScore
 from credibly.selection import rank_models
-from credibly.selection.settings import Paper
 from credibly.selection.standings import Crossing, Ranking
 from credibly.statistics import accuracy, confidence_ece
+from credibly_studies import c25
 from credibly_studies.c25_models import STANDS_FOR, Models, digits_models, snli_models
 from credibly_studies.c25_set_claims import correlations, set_claims
 from credibly_studies.judging import mean_interval
@@ -87,10 +87,8 @@ class SetsWork:
 
 
 def _ranked(held: Models, mode: str, size: SetsSize, seed: int) -> Ranking:
-    paper: Paper | None = "C25" if mode == "paper" else None
-    ranking: Ranking = rank_models(
-        held.models, held.labels, tradeoffs=TRADEOFFS, paper=paper, n_resamples=size.draws, rng=seed
-    )
+    ranked = c25.rank_models if mode == "paper" else rank_models
+    ranking: Ranking = ranked(held.models, held.labels, tradeoffs=TRADEOFFS, n_resamples=size.draws, rng=seed)
     return ranking
 
 

@@ -10,7 +10,7 @@ from credibly._arrays.namespace import HostArray, to_host
 from credibly.credal import distance, nonspecificity, vertices
 from credibly.evaluation import shown
 from credibly.predictions import Belief, Point
-from credibly.selection.settings import paper_budget, paper_samples, paper_set
+from credibly_studies import c25
 from credibly_studies.c25_claims import BETTER, ENOUGH
 from credibly_studies.c25_models import STANDS_FOR, Models, digits_models, four_classes
 from credibly_studies.judging import holds, mean_interval, told
@@ -47,8 +47,8 @@ def beliefs(models: Models, samples: int, seed: int) -> dict[str, Belief]:
     """Return the sets of C25's pipeline: clamped masses on all events of the four classes."""
     found = {}
     for name in ENSEMBLES:
-        drawn, _ = paper_samples(models.models[name], samples, (seed, 0))
-        made = paper_set(drawn, paper_budget(drawn))
+        drawn, _ = c25.samples(models.models[name], samples, (seed, 0))
+        made = c25.budget_belief(drawn, c25.default_budget(drawn))
         assert isinstance(made, Belief)
         found[name] = made
     return found

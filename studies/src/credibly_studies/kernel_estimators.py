@@ -15,9 +15,10 @@ from credibly._arrays.errors import UnsupportedError
 from credibly._arrays.namespace import Array, as_float64, device, namespace
 from credibly.predictions import Labels, Predictions, Rows, as_point
 from credibly.statistics import Statistic
+from credibly.statistics.batches import label_values
 from credibly.statistics.kernels import MEDIAN_ROWS, median_distance, spaced_probs
 from credibly.statistics.pairwise import BandwidthPlan, require_pairs
-from credibly.statistics.protocol import CLASS_LABELS, Bound, Plan, State, Story, Traits, label_values
+from credibly.statistics.protocol import CLASS_LABELS, Bound, Plan, State, Story, Traits
 
 
 @dataclasses.dataclass(frozen=True)

@@ -20,6 +20,7 @@ from credibly._arrays.progress import Progress, as_progress
 from credibly.credal.pictures import simplex_picture
 from credibly.evaluation import shown
 from credibly.hypotests.calibration.calibration_test import require_resamples
+from credibly.hypotests.calibration.replicate_test import paired_values
 from credibly.hypotests.credal.constant_weights import (
     Minimiser,
     WeightSearch,
@@ -37,7 +38,6 @@ from credibly.results.credal import WeightsDetails
 from credibly.results.tests import HypotestResult
 from credibly.statistics import Statistic, classwise_ece, confidence_ece, hosmer_lemeshow
 from credibly.statistics.registry import as_statistic
-from credibly_studies.bootstrap import paired_values
 from credibly_studies.credal_tests import CredalTest
 from credibly_studies.judging import denied
 from credibly_studies.kernel_estimators import linear_skce
@@ -160,7 +160,8 @@ def credal_test(
     search = WeightSearch(task.points.probs, chosen)
     best = search.searched(on_host(task.observed), search.centre, "the centre")
     pairs = _random_pairs(task, search, best)
-    values = paired_values([search.statistic], pairs, n_resamples + 1, report)
+    told = None if report is None else lambda done: report(done, n_resamples + 1)
+    values = paired_values([search.statistic], pairs, told)
     bound = search.statistic.bind(search.at(best.weights))
     notes = (
         f"{chosen.name} {best.value:.4g} is the smallest found, from {best.start}",

@@ -17,9 +17,10 @@ from credibly.plots.display import INK, VERMILION, Display, Words
 from credibly.plots.simplex import draw_triangle, in_triangle, mark
 from credibly.predictions import Ensemble, Point, as_labels, as_point, as_predictions, paired
 from credibly.results.base import Result
+from credibly.statistics.batches import label_values
 from credibly.statistics.kde import KdeCe
 from credibly.statistics.pairwise import BandwidthPlan
-from credibly.statistics.protocol import Statistic, label_values
+from credibly.statistics.protocol import Statistic
 from credibly.statistics.registry import as_statistic
 from credibly.statistics.smoother import kernel_keys, with_one
 

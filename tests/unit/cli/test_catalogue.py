@@ -33,6 +33,7 @@ def test_list_has_the_tests_with_their_references(credibly: Command) -> None:
         "credal_test": ["array (n,) or LabelCounts"],
         "pit_test": ["array (n,)"],
         "predictive_check": ["array (n,) or LabelCounts"],
+        "replicate_test": ["array (n,)"],
         "validity_test": ["LabelCounts or array (n, k) of int"],
         "weights_test": ["array (n,) or LabelCounts"],
         "witness_test": ["array (n,) or LabelCounts"],
@@ -69,6 +70,7 @@ def test_every_public_function_that_computes_from_predictions_is_listed_with_a_r
     makers = {
         "load",
         "mean_over",  # of the measures that are listed
+        "rank_scores",  # of scores that are listed
         "rater_statistic",
         "rights",  # a table about statistics
         "statistic",

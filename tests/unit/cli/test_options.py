@@ -13,12 +13,11 @@ from credibly.cli.reading import Reading, Replication, Streaming, dask_client
 
 # draws and bins of their own, or flags whose values differ
 OWN = {
-    "test": {"n_resamples", "method", "weights", "paper", "margin"},
+    "test": {"n_resamples", "method", "weights", "margin"},
     "plan": {"margin", "power"},  # a probability, and a switch of `check`
     "audit": {"clusters", "margin"},  # may name a column of the attributes; about groups
-    "check": {"paper"},
     "raters": {"weights"},
-    "compare": {"n_resamples", "n_bins", "paper", "out"},
+    "compare": {"n_resamples", "n_bins", "out"},
     "report": {"file", "out"},  # several files are compared
     "demo": {"out"},
     "study": {"out"},

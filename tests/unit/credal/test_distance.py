@@ -15,27 +15,23 @@ from unit.credal.oracles import (
     best_over_hull,
     corners,
     every_kind,
-    js,
     kl,
     random_belief,
     random_ensemble,
     random_intervals,
 )
 
-DIVERGENCES = {"kl": kl, "js": js, "sqrt_js": lambda t, p: math.sqrt(max(js(t, p), 0.0))}
 
-
-@pytest.mark.parametrize("divergence", DIVERGENCES)
 @pytest.mark.parametrize("kind", KINDS)
-def test_labels_by_all_corners(kind: str, divergence: str) -> None:
+def test_labels_by_all_corners(kind: str) -> None:
     rng = np.random.default_rng(0)
     credal = every_kind(rng, n=8, k=4)[kind]
     labels = rng.integers(0, 4, size=8)
     values = [
-        [DIVERGENCES[divergence](np.eye(4)[y], np.clip(p, 0, 1)) for p in points]
+        [kl(np.eye(4)[y], np.clip(p, 0, 1)) for p in points]
         for y, points in zip(labels, corners(credal), strict=True)
     ]
-    nearest = cr.credal.distance(credal, labels, divergence=divergence)
+    nearest = cr.credal.distance(credal, labels)
     assert nearest == pytest.approx([min(row) for row in values], abs=1e-9)
 
 
@@ -47,17 +43,15 @@ def targets(rng: np.random.Generator, n: int, k: int) -> np.ndarray:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("divergence", ["kl", "js"])
 @pytest.mark.parametrize("kind", KINDS)
-def test_soft_targets_by_slsqp_and_corners(kind: str, divergence: str) -> None:
+def test_soft_targets_by_slsqp_and_corners(kind: str) -> None:
     rng = np.random.default_rng(1)
     credal = every_kind(rng, n=6, k=3)[kind]
     target = targets(rng, 6, 3)
-    function = DIVERGENCES[divergence]
-    nearest = cr.credal.distance(credal, target, divergence=divergence)
+    nearest = cr.credal.distance(credal, target)
     for row, listed in enumerate(corners(credal)):
         points = np.unique(np.clip(listed, 0, 1).round(12), axis=0)
-        best = best_over_hull(lambda p, row=row: function(target[row], p), points, rng)
+        best = best_over_hull(lambda p, row=row: kl(target[row], p), points, rng)
         assert nearest[row] <= best + 1e-8
         assert nearest[row] == pytest.approx(best, abs=2e-6)
 
@@ -66,23 +60,16 @@ def test_closed_form_is_the_soft_answer_for_one_hot_targets() -> None:
     rng = np.random.default_rng(2)
     labels = rng.integers(0, 4, size=6)
     for kind, credal in every_kind(rng, n=6, k=4).items():
-        for divergence in DIVERGENCES:
-            hard = cr.credal.distance(credal, labels, divergence=divergence)
-            soft = cr.credal.distance(credal, np.eye(4)[labels], divergence=divergence)
-            # The root of a small error is larger: 1e-9 in JS is up to 3e-5 in its root, here far less.
-            assert soft == pytest.approx(hard, abs=1e-7), kind
+        hard = cr.credal.distance(credal, labels)
+        soft = cr.credal.distance(credal, np.eye(4)[labels])
+        assert soft == pytest.approx(hard, abs=1e-7), kind
 
 
 def test_values_by_hand() -> None:
     ensemble = cr.Ensemble([[[0.5, 0.5], [0.25, 0.75]]])
     assert cr.credal.distance(ensemble, [0]).tolist() == pytest.approx([math.log(2)])
-    # JS of a corner and (q, 1 - q), q = 0.5: 1/2 [ln(2 / 1.5) + 0.5 ln(1 / 1.5) + 0.5 ln 2]
-    expected = 0.5 * (math.log(2 / 1.5) + 0.5 * math.log(1 / 1.5) + 0.5 * math.log(2))
-    assert cr.credal.distance(ensemble, [0], divergence="js").tolist() == pytest.approx([expected])
-    assert cr.credal.distance(ensemble, [0], divergence="sqrt_js") == pytest.approx([math.sqrt(expected)])
     never = cr.Ensemble([[[1.0, 0.0], [1.0, 0.0]]])
     assert cr.credal.distance(never, [1]).tolist() == [math.inf]
-    assert cr.credal.distance(never, [1], divergence="js").tolist() == pytest.approx([math.log(2)])
     assert cr.credal.distance(never, cr.LabelCounts([[1, 1]])).tolist() == [math.inf]
     assert cr.credal.distance(never, cr.LabelCounts([[3, 0]])).tolist() == [0.0]
 
@@ -94,20 +81,13 @@ def test_zeros_in_the_target_leave_no_root_in_narrow_intervals() -> None:
     # The same within a belief: 0.6 is stuck on {1, 2}
     stuck = cr.Belief([[0.4, 0.6]], [{0, 1, 2}, {1, 2}])
     assert cr.credal.distance(stuck, np.array([[1.0, 0.0, 0.0]])) == pytest.approx([-math.log(0.4)])
-    expected = js(np.array([1.0, 0, 0]), np.array([0.4, 0.3, 0.3]))
-    assert cr.credal.distance(stuck, np.array([[1.0, 0.0, 0.0]]), divergence="js") == pytest.approx(
-        [expected]
-    )
 
 
 def test_targets_inside_have_distance_zero() -> None:
     rng = np.random.default_rng(3)
     for credal in (random_ensemble(rng, 10, 5, 4), random_intervals(rng, 10, 4), random_belief(rng, 10, 4)):
         inside = sample(credal, 1, method="hit_and_run", rng=0, n_steps=5).probs[:, 0]
-        for divergence in ("kl", "js"):
-            assert cr.credal.distance(credal, inside, divergence=divergence) == pytest.approx(
-                np.zeros(10), abs=2e-9
-            )
+        assert cr.credal.distance(credal, inside) == pytest.approx(np.zeros(10), abs=2e-9)
 
 
 def test_soft_targets_need_more_than_the_nearest_member() -> None:
@@ -118,15 +98,13 @@ def test_soft_targets_need_more_than_the_nearest_member() -> None:
     assert cr.credal.distance(ensemble, middle)[0] == pytest.approx(0, abs=1e-9)
 
 
-@pytest.mark.parametrize("divergence", ["kl", "js"])
-def test_beliefs_with_many_classes_are_the_same_problem(divergence: str) -> None:
+def test_beliefs_with_many_classes_are_the_same_problem() -> None:
     rng = np.random.default_rng(4)
     belief = random_belief(rng, 12, 5)
     target = targets(rng, 12, 5)
-    exact = cr.credal.distance(belief, target, divergence=divergence)
-    found = _sweep(belief, target, divergence, 1e-10)
-    function = DIVERGENCES[divergence]
-    assert [function(t, p) for t, p in zip(target, found, strict=True)] == pytest.approx(exact, abs=1e-8)
+    exact = cr.credal.distance(belief, target)
+    found = _sweep(belief, target, "kl", 1e-10)
+    assert [kl(t, p) for t, p in zip(target, found, strict=True)] == pytest.approx(exact, abs=1e-8)
 
 
 def test_soft_targets_beyond_16_classes() -> None:
@@ -147,7 +125,6 @@ def test_soft_targets_beyond_16_classes() -> None:
         (np.array([[1, 0], [0, 1]]), {}, r"got integers of shape \(2, 2\)\. Use `LabelCounts"),
         (np.array([[0.5, 0.6], [0.5, 0.5]]), {}, r"row 0 sums to 1\.1"),
         (np.array([[0.5, 0.5]]), {}, r"must have shape \(2, 2\) like the predictions; got shape \(1, 2\)"),
-        ([0, 1], {"divergence": "k"}, "`divergence` must be one of"),
         ([0, 1], {"tolerance": 0}, "`tolerance` must be a positive number"),
     ],
 )
@@ -197,8 +174,8 @@ def test_tiny_targets_in_intervals_are_kept() -> None:
     target = np.array([[0.97, 0.03, 1e-15, 3e-17]])
     # classes 0 and 1 are full, class 2 keeps its least, class 3 gets what is left: 1 - 0.1 - 0.27 - 0.62
     nearest = cr.Point([[0.10, 0.27, 0.62, 0.01]])
-    expected = cr.credal.distance(nearest, target, divergence="js")
-    assert cr.credal.distance(intervals, target, divergence="js") == pytest.approx(expected, abs=1e-9)
+    expected = cr.credal.distance(nearest, target)
+    assert cr.credal.distance(intervals, target) == pytest.approx(expected, abs=1e-9)
 
 
 def test_a_class_that_only_a_denormal_supports() -> None:

@@ -40,18 +40,12 @@ def test_numbers_of_single_models_are_their_own(comparison: cr.Comparison) -> No
     assert float(comparison.ranking.scores["ensemble"]) == pytest.approx(float(own))
 
 
-def test_the_paper_mode_reaches_the_numbers_of_single_models() -> None:
+def test_bins_are_those_asked_for() -> None:
     given = demo("ensemble")
-    found = cr.compare({"e": given.predictions}, given.labels, paper="C25", n_resamples=100)
-    # 10 bins (a, b], probabilities of at least 1e-10
-    settings = {"confidence_ece": {"n_bins": 10, "closed": "right"}, "log_loss": {"clip": 1e-10}}
-    for name, own in settings.items():
-        expected = getattr(cr, name)(given.predictions, given.labels, **own)
-        assert found.estimates["e"][name].value == pytest.approx(expected.value, rel=1e-12)
-    assert found.settings["n_bins"] == 10
-    finer = cr.compare({"e": given.predictions}, given.labels, paper="C25", n_resamples=100, n_bins=20)
-    expected = cr.confidence_ece(given.predictions, given.labels, n_bins=20, closed="right")
+    finer = cr.compare({"e": given.predictions}, given.labels, n_resamples=100, n_bins=20)
+    expected = cr.confidence_ece(given.predictions, given.labels, n_bins=20)
     assert finer.estimates["e"]["confidence_ece"].value == pytest.approx(expected.value, rel=1e-12)
+    assert finer.settings["n_bins"] == 20
     with pytest.raises(cr.InputError, match="`n_bins` must be a positive integer"):
         cr.compare({"e": given.predictions}, given.labels, n_bins=0)
 

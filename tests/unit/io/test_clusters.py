@@ -14,7 +14,7 @@ LABELS = np.arange(60) % 3
 PATIENTS = np.array([f"p{row // 5}" for row in range(60)])
 
 
-@pytest.mark.parametrize("form", ["npz", "csv", "json"])
+@pytest.mark.parametrize("form", ["npz", "csv", "tsv"])
 def test_clusters_are_saved_and_read(form: str, tmp_path: Path) -> None:
     path = cr.save(tmp_path / f"a.{form}", cr.Point(PROBS), LABELS, clusters=PATIENTS)
     data = cr.load(path)

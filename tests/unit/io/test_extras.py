@@ -14,6 +14,7 @@ import pytest
 
 import credibly as cr
 from credibly.predictions.convert import MEMBER_DIMENSIONS
+from written_files import written
 
 PROBS = np.random.default_rng(8).dirichlet(np.ones(3), size=5)
 MEMBERS = np.random.default_rng(9).dirichlet(np.ones(3), size=(5, 4))
@@ -27,18 +28,17 @@ LABELS = np.array([0, 1, 2, 0, 1])
         ("file.pt", b"\x80\x02", "torch", r"credibly\[torch\]"),
         ("file.nc", b"CDF\x01", "xarray", r"credibly\[xarray\]"),
         ("file.nc", b"\x89HDF\r\n", "h5netcdf", r"credibly\[xarray\]"),
-        ("file.zarr", None, "zarr", r"credibly\[xarray\]"),
     ],
 )
 def test_a_missing_extra_is_named_with_its_command(
     name: str,
-    start: bytes | None,
+    start: bytes,
     package: str,
     install: str,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    if package in ("h5netcdf", "zarr"):
+    if package == "h5netcdf":
         pytest.importorskip("xarray", reason="needs the xarray extra")
     real = importlib.import_module
 
@@ -49,17 +49,10 @@ def test_a_missing_extra_is_named_with_its_command(
 
     monkeypatch.setattr(importlib, "import_module", without)
     path = tmp_path / name
-    if start is None:
-        path.mkdir()
-    else:
-        path.write_bytes(start + bytes(64))
+    path.write_bytes(start + bytes(64))
     with pytest.raises(cr.MissingExtraError, match=f'needs the package {package!r}.*pip install "{install}"'):
         cr.load(path)
-    if start is None:
-        with pytest.raises(cr.MissingExtraError, match=install):
-            cr.save(tmp_path / "new.zarr", cr.Point(PROBS))
-        assert [entry.name for entry in tmp_path.iterdir()] == [name]
-    elif package != "h5netcdf":
+    if package == "pyarrow":
         with pytest.raises(cr.MissingExtraError, match=install):
             cr.save(path, cr.Point(PROBS), overwrite=True)
         assert path.read_bytes() == start + bytes(64)
@@ -159,7 +152,7 @@ def test_a_tensor_that_claims_more_than_it_stores(tmp_path: Path) -> None:
 
 def test_broken_tensors(tmp_path: Path) -> None:
     pytest.importorskip("torch", reason="needs the torch extra")
-    whole = cr.save(tmp_path / "whole.pt", cr.Point(PROBS), LABELS).read_bytes()
+    whole = written(tmp_path / "whole.pt", cr.Point(PROBS), LABELS).read_bytes()
     for length in range(0, len(whole), 211):
         (tmp_path / "part.pt").write_bytes(whole[:length])
         with pytest.raises(cr.FileError):
@@ -202,7 +195,7 @@ def test_chains_and_draws_become_members(tmp_path: Path) -> None:
 def test_netcdf_meta_comes_back(tmp_path: Path) -> None:
     pytest.importorskip("xarray", reason="needs the xarray extra")
     meta = {"model": "m", "steps": [1, 2]}
-    path = cr.save(
+    path = written(
         tmp_path / "file.nc", cr.Point(PROBS), LABELS, classes=["a", "b", "c"], ids=list("vwxyz"), meta=meta
     )
     found = cr.load(path)
@@ -215,20 +208,9 @@ def test_netcdf_meta_comes_back(tmp_path: Path) -> None:
 @pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore:Cannot close a netcdf_file:RuntimeWarning")
 def test_broken_netcdf(tmp_path: Path) -> None:
     pytest.importorskip("xarray", reason="needs the xarray extra")
-    whole = cr.save(tmp_path / "whole.nc", cr.Point(PROBS), LABELS).read_bytes()
+    whole = written(tmp_path / "whole.nc", cr.Point(PROBS), LABELS).read_bytes()
     for length in range(4, len(whole) - 100, 61):
         (tmp_path / "part.nc").write_bytes(whole[:length])
         with pytest.raises(cr.CrediblyError):
             cr.load(tmp_path / "part.nc")
     gc.collect()  # here, and not in a later test
-
-
-def test_zarr(tmp_path: Path) -> None:
-    pytest.importorskip("zarr", reason="needs the xarray extra with zarr")
-    xarray = pytest.importorskip("xarray", reason="needs the xarray extra")
-    dataset = xarray.Dataset({"probs": (("instance", "class"), PROBS), "y": ("instance", LABELS)})
-    dataset.to_zarr(tmp_path / "file.zarr", consolidated=False)
-    found = cr.load(tmp_path / "file.zarr")
-    np.testing.assert_array_equal(found.predictions.probs, PROBS)
-    np.testing.assert_array_equal(found.labels, LABELS)
-    assert len(found.digest) == 16

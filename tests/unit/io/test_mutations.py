@@ -15,6 +15,7 @@ import credibly as cr
 from credibly import io
 from credibly.io.saving import content_of
 from credibly.predictions import as_labels
+from written_files import written
 
 PROBS = np.array([[0.5, 0.25, 0.25], [0.125, 0.75, 0.125], [1.0, 0.0, 0.0], [0.25, 0.5, 0.25]])
 MEMBERS = np.stack([PROBS, PROBS[::-1]], axis=1)
@@ -49,7 +50,7 @@ def seeds(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[bytes]]:
             classes = CLASSES if hasattr(prediction, "n_classes") else None
             labels = [0, 1, 0, 2] if classes else [0.5, 1.5, -1.0, 2.0]
             meta = None if extension == ".csv" else {"a": [1, {"b": 2}]}
-            path = cr.save(
+            path = written(
                 folder / f"{name}{extension}", prediction, labels, classes=classes, meta=meta, **BESIDE
             )
             found.setdefault(extension, []).append(path.read_bytes())

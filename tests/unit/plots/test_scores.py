@@ -11,7 +11,6 @@ import pytest
 import credibly as cr
 from credibly.plots.scores import (
     ConfidenceDisplay,
-    MembersDisplay,
     ScoreBarDisplay,
     ScoreBoxDisplay,
     ScoreScatterDisplay,
@@ -28,7 +27,7 @@ def ranking() -> cr.selection.Ranking:
     labels = (rng.random((300, 1)) > truth.cumsum(axis=1)).sum(axis=1)
     members = 0.7 * truth[:, None] + 0.3 * rng.dirichlet(np.ones(3), size=(300, 4))
     models = {"set": cr.Ensemble(members), "point $x$": truth}
-    return cr.rank_models(models, labels, stability=True, n_resamples=100)
+    return cr.rank_models(models, labels, n_resamples=100)
 
 
 @pytest.fixture(scope="module")
@@ -129,16 +128,6 @@ def test_scatter_and_confidence(score: cr.results.EpistemicScore) -> None:
             ScoreScatterDisplay(score, limit=bad)
 
 
-def test_scores_over_members(ranking: cr.selection.Ranking) -> None:
-    display = MembersDisplay(ranking.stability)
-    assert {name: one.n_members.tolist() for name, one in display.named.items()} == {"set": [1, 2, 4]}
-    assert len(display.table().rows) == 3
-    MembersDisplay(ranking.stability["set"]).draw()
-    none = cr.selection.score_stability([[0.5, 0.5]], [0])
-    with pytest.raises(cr.UnsupportedError, match="needs predictions with members"):
-        MembersDisplay(none)
-
-
 @pytest.mark.parametrize("given", [None, 3, "x"])
 @pytest.mark.parametrize(
     ("display", "said"),
@@ -147,7 +136,6 @@ def test_scores_over_members(ranking: cr.selection.Ranking) -> None:
         (ScoreBoxDisplay, "`ranking` must be of type `Ranking`"),
         (ScoreScatterDisplay, "`score` must be of type `EpistemicScore`"),
         (ViolinDisplay, "`scores` must be of type `EpistemicScore` or `Ranking`"),
-        (MembersDisplay, "`stability` must be of type `ScoreStability`"),
     ],
 )
 def test_another_result_is_refused(display: Callable[[object], object], said: str, given: object) -> None:

@@ -74,6 +74,8 @@ def test_the_long_table_of_the_same_annotations() -> None:
     counts, order = cr.LabelCounts.from_annotations(ids, raters, labels, n_classes=3)
     assert counts.counts.tolist() == COUNTED
     assert order.tolist() == [0, 1, 2]
+    whole, _ = cr.LabelCounts.from_annotations(ids, raters, [float(label) for label in labels], n_classes=3)
+    assert whole.counts.tolist() == COUNTED
 
 
 def test_conflicting_annotations_are_named() -> None:

@@ -70,7 +70,8 @@ def test_wrong_evidence():
 
 def test_a_member_axis_needs_members():
     with pytest.raises(
-        cr.InputError, match=r"`member_axis` needs an axis of members in `alpha`; .*shape \(1, 2\)"
+        cr.InputError,
+        match=r"`member_axis` needs an axis of members in `alpha`, which has shape \(1, 2\); got 0",
     ):
         cr.Dirichlet([[1.0, 2.0]], member_axis=0)
 

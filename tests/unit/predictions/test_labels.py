@@ -283,7 +283,7 @@ def test_annotations_are_counted_like_a_dictionary(data):
         ([1, 2], None, [0, 1], "`raters` must not be missing"),
         (np.array([1, "x"], dtype=object), ["a", "b"], [0, 1], "`ids` must be of one kind; got int and str"),
         ([1, 2], ["a", "b"], ["cat", "dog"], "map class names to indices first"),
-        ([1, 2], ["a", "b"], [0.0, 1.0], "must be integers"),
+        ([1, 2], ["a", "b"], [0.0, 0.5], r"must be class indices; the first that is not one is 0\.5"),
     ],
 )
 def test_wrong_annotations(ids, raters, labels, words):

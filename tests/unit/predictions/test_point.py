@@ -148,7 +148,7 @@ def test_bfloat16_with_many_classes_is_not_an_excuse():
         (np.full((2, 2, 2), 0.5), r"must have shape \(n, k\); got shape \(2, 2, 2\)"),
         (
             np.ones((3, 1)),
-            r"at least 2 classes on its last axis; got 1.*numpy\.stack\(\[1 - p, p\], axis=-1\)",
+            r"at least 2 classes on its last axis; got shape \(3, 1\).*numpy\.stack\(\[1 - p, p\], axis=-1\)",
         ),
     ],
 )

@@ -9,6 +9,7 @@ import pytest
 
 import credibly as cr
 from credibly_studies.p21 import member_functions, observation_check
+from written_files import written
 
 RNG = np.random.default_rng(5)
 N = 40
@@ -111,7 +112,7 @@ def test_labels_are_drawn_by_weight() -> None:
 
 def test_files_keep_weights(tmp_path: Path) -> None:
     for name in ("w.npz", "w.json"):
-        found = cr.load(cr.save(tmp_path / name, WEIGHTED, LABELS)).predictions
+        found = cr.load(written(tmp_path / name, WEIGHTED, LABELS)).predictions
         assert isinstance(found, cr.Gaussian)
         assert found.weights.tolist() == SHARES.tolist()  # type: ignore[union-attr]
     with pytest.raises(cr.FileError, match="no place for member_weights"):

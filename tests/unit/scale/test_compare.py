@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -25,17 +27,21 @@ def cut(labels, chunks: int) -> dict[str, cr.Rows]:
     }
 
 
+BUDGET = [[0], [1], [2], [3], [0, 1], [2, 3]]
+ON_BUDGET = partial(cr.credal.nonspecificity, measure="dubois_prade", budget=BUDGET)
+
+
 @pytest.mark.parametrize(
     ("labels", "settings", "chunks"),
     [
         (LABELS, {}, 1),
         (LABELS, {}, 7),
         pytest.param(LABELS, {}, 100, marks=pytest.mark.slow),
-        (LABELS, {"divergence": "js", "scaled": True, "alternatives": ["credal_size"]}, 7),
-        (LABELS, {"measure": "dubois_prade", "budget": [[0], [1], [2], [3], [0, 1], [2, 3]]}, 7),
+        (LABELS, {"measure": "credal_size"}, 7),
+        (LABELS, {"measure": ON_BUDGET}, 7),
         (COUNTS, {}, 7),
     ],
-    ids=["labels, whole", "labels", "labels, cut finely", "alternatives", "budget", "raters"],
+    ids=["labels, whole", "labels", "labels, cut finely", "size", "budget", "raters"],
 )
 def test_every_number_is_that_of_all_rows(labels, settings, chunks) -> None:
     whole = cr.compare(MODELS, labels, n_resamples=100, rng=3, **settings)
@@ -43,15 +49,13 @@ def test_every_number_is_that_of_all_rows(labels, settings, chunks) -> None:
     assert differences(whole.to_dict(), found.to_dict()) == []
 
 
+@pytest.mark.filterwarnings("ignore:E depends on")
 @pytest.mark.parametrize("labels", [LABELS, COUNTS], ids=["labels", "raters"])
 def test_a_score_of_chunks_is_that_of_all_rows(labels) -> None:
-    settings = {"measure": "dubois_prade", "budget": [[0], [1], [2], [3], [0, 1], [2, 3]]}
-    with pytest.warns(UserWarning, match="E depends on"):
-        whole = cr.epistemic_score(MODELS["set"], labels, **settings)
-    with pytest.warns(UserWarning, match="E depends on"):
-        found = cr.epistemic_score(cr.scan(MODELS["set"], labels, chunk_rows=41), **settings)
+    whole = cr.epistemic_score(MODELS["set"], labels, measure=ON_BUDGET)
+    found = cr.epistemic_score(cr.scan(MODELS["set"], labels, chunk_rows=41), measure=ON_BUDGET)
     assert differences(whole.to_dict(), found.to_dict()) == []
-    assert len(found.dependences) == 2  # members and budget
+    assert len(found.dependences) == 1
     np.testing.assert_array_equal(found.distance, whole.distance)
     with pytest.raises(UnsupportedError, match="'predictions' in chunks must be a set"):
         cr.epistemic_score(cr.scan(cr.Dirichlet(5 * PROBS), labels))
@@ -76,10 +80,6 @@ def test_what_cannot_be_compared_in_chunks_is_refused() -> None:
         cr.compare({**models, "point": MODELS["point"]})
     with pytest.raises(InputError, match="come with the chunks"):
         cr.compare(models, LABELS)
-    with pytest.raises(UnsupportedError, match="paper"):
-        cr.compare(models, paper="C25")
-    with pytest.raises(UnsupportedError, match="stability"):
-        cr.compare(models, stability=True)
     with pytest.raises(UnsupportedError, match="Dirichlet becomes one by sampling"):
         cr.compare({"dirichlet": cr.scan(cr.Dirichlet(5 * PROBS), LABELS)})
     with pytest.raises(InputError, match="same instances"):

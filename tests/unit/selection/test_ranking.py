@@ -28,8 +28,7 @@ def ranking_of(
         distance=d,
         imprecision=i,
         tradeoffs=(0.1, 0.5, 2.0),
-        scale=1.0,
-        crossings=crossings(names, d, i, draws, 1.0, 0.95),
+        crossings=crossings(names, d, i, draws, 0.95),
         distance_draws=draws[0],
         imprecision_draws=draws[1],
         level=0.95,
@@ -203,82 +202,16 @@ def test_infinite_means_lose_and_tie() -> None:
     assert np.isnan(standing.intervals[1]).all()
 
 
-def test_scaled_trade_offs_weigh_js_like_kl(world: tuple[dict[str, object], np.ndarray]) -> None:
+def test_scores_made_in_any_way_are_ranked(world: tuple[dict[str, object], np.ndarray]) -> None:
     models, labels = world
-    by_kl = cr.rank_models(models, labels, scaled=True)
-    by_js = cr.rank_models(models, labels, divergence="js", scaled=True)
-    assert by_kl.scale == 1.0
-    largest = [max(np.max(s.distance) for s in r.scores.values()) for r in (by_js, by_kl)]
-    assert by_js.scale == pytest.approx(largest[0] / largest[1])  # C25 F.1
-    plain = cr.rank_models(models, labels, divergence="js")
-    assert by_js.means(1.0) == pytest.approx(plain.means(by_js.scale))
-    assert by_js.crossings[0].tradeoff == pytest.approx(plain.crossings[0].tradeoff / by_js.scale)
-
-
-def test_alternatives_rank_by_another_imprecision(world: tuple[dict[str, object], np.ndarray]) -> None:
-    models, labels = world
-    ranking = cr.rank_models(models, labels, alternatives=("credal_size", "u80"))
-    found = ranking.alternatives["credal_size"]
-    size = cr.credal.size(models["wide"]).mean()
-    assert found.imprecision == pytest.approx([size, 0.0, 0.0, 0.0])
-    at_two = ranking.distance + 2.0 * found.imprecision
-    assert found.orders[-1] == tuple(np.array(ranking.names)[np.argsort(at_two)])
-
-
-def test_stability_over_members_and_budgets(world: tuple[dict[str, object], np.ndarray]) -> None:
-    models, labels = world
-    ranking = cr.rank_models(models, labels, stability=True)
-    assert list(ranking.stability) == ["wide"]
-    found = ranking.stability["wide"]
-    assert found.n_members.tolist() == [1, 2, 4, 5]
-    whole = ranking.scores["wide"]
-    assert found.by_members[-1] == pytest.approx(float(whole))
-    assert found.members_std[-1] == 0.0
-    assert found.members_std[0] > 0.0
-    assert found.by_budget[found.budgets.index("all events")] == pytest.approx(float(whole))
-    assert found.by_budget[0] > found.by_budget[-1]  # singles only overstate what is left open
-
-
-def test_stability_asks(world: tuple[dict[str, object], np.ndarray]) -> None:
-    models, labels = world
-    found = cr.selection.score_stability(
-        models["wide"], labels, n_members=[3], budgets={"mine": [{0}, {1}, {2}]}, n_rows=50
-    )
-    assert (found.n, found.budgets, found.n_members.tolist()) == (50, ("mine",), [3])
-    with pytest.raises(cr.InputError, match="numbers from 1 to 5"):
-        cr.selection.score_stability(models["wide"], labels, n_members=[6])
-    with pytest.raises(cr.InputTypeError, match="`n_members` must be a sequence of numbers; got 3"):
-        cr.selection.score_stability(models["wide"], labels, n_members=3)
-    with pytest.raises(cr.InputTypeError, match="`budgets` must be a mapping of names"):
-        cr.selection.score_stability(models["wide"], labels, budgets=[[{0}]])
-    with pytest.raises(cr.InputError, match="needs predictions with members"):
-        cr.selection.score_stability(models["truth"], labels, n_members=[2])
-    assert cr.selection.score_stability(models["truth"], labels).budgets == ()
-
-
-def test_stability_follows_the_settings_of_the_ranking(world: tuple[dict[str, object], np.ndarray]) -> None:
-    models, labels = world
-    ranking = cr.rank_models(models, labels, measure="credal_size", base=2, stability=True)
-    at_one = ranking.means(1.0)[ranking.names.index("wide")]
-    assert ranking.stability["wide"].by_members[-1] == pytest.approx(at_one, abs=1e-12)
-
-
-def test_stability_of_infinite_scores() -> None:
-    found = cr.selection.score_stability([[[1.0, 0.0], [0.9, 0.1]]] * 3 + [[[1.0, 0.0]] * 2], [1] * 4)
-    assert np.isinf(found.by_members).all()
-    assert np.isnan(found.members_std).all()
-
-
-def test_the_budget_of_the_paper_mode_is_shared(world: tuple[dict[str, object], np.ndarray]) -> None:
-    models, labels = world
-    lower = np.full((500, 3), 0.2)
-    ranking = cr.rank_models({**models, "box": cr.Intervals(lower, lower + 0.3)}, labels, paper="C25")
-    budgets = {str(score.settings["budget"]) for name, score in ranking.scores.items()}
-    assert len(budgets) == 1
-    assert len(ranking.settings["budget"]) == 7
-    # said of predictions that come with masses, never of masses made of members
-    made = [score for name, score in ranking.scores.items() if name != "box"]  # lower bounds are masses
-    assert not any("of the prediction itself" in note for score in made for note in score.notes)
+    expected = cr.rank_models(models, labels, n_resamples=200, rng=1)
+    found = cr.selection.rank_scores(expected.scores, n_resamples=200, rng=1)
+    assert json.dumps(found.to_dict()) == json.dumps(expected.to_dict())
+    few = cr.epistemic_score(models["truth"][:9], labels[:9])
+    with pytest.raises(cr.InputError, match="must be of the same instances; got wide: n = 500"):
+        cr.selection.rank_scores({**expected.scores, "few": few})
+    with pytest.raises(cr.InputError, match="got none"):
+        cr.selection.rank_scores({})
 
 
 def test_every_kind_side_by_side() -> None:
@@ -336,11 +269,7 @@ def test_progress_is_told(world: tuple[dict[str, object], np.ndarray]) -> None:
         ({"a": [[0.5, 0.5]] * 3}, {"tradeoffs": [-1.0]}, "at least 0"),
         ({"a": [[0.5, 0.5]] * 3}, {"n_resamples": 10}, "at least 100"),
         ({"a": [[0.5, 0.5]] * 3}, {"level": 95}, "strictly between 0 and 1"),
-        ({"a": [[0.5, 0.5]] * 3}, {"alternatives": ["smets"]}, "information content"),
-        ({"a": [[0.5, 0.5]] * 3}, {"alternatives": ["u66"]}, "`alternatives` must be one of"),
-        ({"a": [[0.5, 0.5]] * 3}, {"alternatives": "u65"}, "must be a sequence of measures"),
         ({"a": [[0.5, 0.5]] * 3}, {"tradeoffs": [1e101]}, "at most 1e+100, or infinite"),
-        ({"a": [[0.5, 0.5]] * 3}, {"measure": "hartley", "paper": "C25"}, "not to masses on a budget"),
     ],
 )
 def test_bad_input(models: object, settings: dict, words: str) -> None:

@@ -28,7 +28,7 @@ def test_a_point_scores_its_log_loss_exactly(rng: np.random.Generator) -> None:
             score = cr.epistemic_score(probs, labels, tradeoff=tradeoff, measure=measure)
             np.testing.assert_allclose(score.total, -np.log(probs[np.arange(50), labels]), rtol=1e-15)
             assert float(score) == pytest.approx(float(cr.log_loss(probs, labels)), rel=1e-14)
-    assert cr.epistemic_score(probs, labels, paper="C25").average is None
+    assert cr.epistemic_score(probs, labels).average is None
 
 
 def test_a_tied_point_is_precise() -> None:
@@ -85,17 +85,6 @@ def test_alternative_measures(rng: np.random.Generator) -> None:
     assert (scores["u65"][sizes == 1] == 0).all()
 
 
-def test_other_bases_and_divergences(rng: np.random.Generator) -> None:
-    ensemble, labels = random_ensemble(rng, 20, 3, 4), rng.integers(4, size=20)
-    natural, bits = cr.epistemic_score(ensemble, labels), cr.epistemic_score(ensemble, labels, base=2)
-    assert bits.total == pytest.approx(natural.total / math.log(2))
-    js = cr.epistemic_score(ensemble, labels, divergence="js")
-    root = cr.epistemic_score(ensemble, labels, divergence="sqrt_js", base=2)
-    assert root.distance == pytest.approx(np.sqrt(js.distance / math.log(2)))
-    size = cr.epistemic_score(ensemble, labels, measure="credal_size", base=2)
-    assert size.imprecision == pytest.approx(cr.credal.size(ensemble))  # a size has no logarithm
-
-
 def test_tradeoff_zero_and_infinity(rng: np.random.Generator) -> None:
     ensemble, labels = random_ensemble(rng, 10, 3, 3), rng.integers(3, size=10)
     assert np.array_equal(
@@ -124,9 +113,6 @@ def test_infinite_rows_are_counted_not_clipped() -> None:
     assert math.isnan(score.summary["distance"]["all"].std)
     assert score.summary["distance"]["right"].n == 0  # argmax of a tie is the first class
     assert any("infinite distance" in note for note in score.notes)
-    clipped = cr.epistemic_score([[1.0, 0.0], [0.5, 0.5]], [1, 1], paper="C25")
-    assert clipped.distance == pytest.approx([-math.log(1e-10), math.log(2)])
-    assert clipped.n_infinite == 0
 
 
 def test_soft_targets(rng: np.random.Generator) -> None:
@@ -139,24 +125,46 @@ def test_soft_targets(rng: np.random.Generator) -> None:
     assert score.right.tolist() == [p in f for p, f in zip(predicted, frequent, strict=True)]
 
 
-def test_the_effect_of_members_and_budget_is_measured(rng: np.random.Generator) -> None:
-    ensemble, labels = random_ensemble(rng, 60, 6, 4), rng.integers(4, size=60)
+def test_an_imprecision_of_your_own(rng: np.random.Generator) -> None:
+    ensemble, labels = random_ensemble(rng, 30, 3, 4), rng.integers(4, size=30)
     budget = [{0}, {1}, {2}, {3}]
-    with pytest.warns(UserWarning, match="E depends on the") as told:
-        score = cr.epistemic_score(ensemble, labels, tradeoff=3.0, budget=budget, negative="clamp")
-    assert len(told) == 2
-    on_budget, on_members = score.dependences
-    assert on_budget.score == pytest.approx(float(score))  # fewer than 500 instances: all of them
-    exact = cr.epistemic_score(ensemble, labels, tradeoff=3.0, dependences=False)
-    assert on_budget.other_score == pytest.approx(float(exact))
+
+    def on_singles(sets: cr.Ensemble) -> np.ndarray:
+        return cr.credal.nonspecificity(sets, measure="dubois_prade", budget=budget, negative="clamp")
+
+    score = cr.epistemic_score(ensemble, labels, measure=on_singles)
+    assert score.imprecision == pytest.approx(on_singles(ensemble))
+    assert score.settings["measure"] == "on_singles"
+    assert score.average is not None
+    assert (score.average.imprecision == 0).all()  # a point is precise, whatever the measure
+    ranking = cr.rank_models({"set": ensemble}, labels, measure=on_singles)
+    assert ranking.imprecision[0] == pytest.approx(score.imprecision.mean())
+
+
+def test_parts_of_your_own(rng: np.random.Generator) -> None:
+    ensemble, labels = random_ensemble(rng, 12, 3, 4), rng.integers(4, size=12)
+    own = cr.epistemic_score(ensemble, labels, tradeoff=2.0, dependences=False)
+    found = cr.selection.score_from_parts(ensemble, labels, own.distance, own.imprecision, tradeoff=2.0)
+    for name in ("summary", "kind", "n_infinite"):
+        assert getattr(found, name) == getattr(own, name)
+    for name in ("total", "right", "confidence", "entropy"):
+        np.testing.assert_array_equal(getattr(found, name), getattr(own, name))
+    with pytest.raises(cr.InputError, match=r"`imprecision` must have one entry per prediction \(12\)"):
+        cr.selection.score_from_parts(ensemble, labels, own.distance, own.imprecision[:3])
+
+
+def test_the_effect_of_members_is_measured(rng: np.random.Generator) -> None:
+    ensemble, labels = random_ensemble(rng, 60, 6, 4), rng.integers(4, size=60)
+    with pytest.warns(UserWarning, match="E depends on the number of members") as told:
+        score = cr.epistemic_score(ensemble, labels, tradeoff=3.0)
+    assert len(told) == 1
+    (members,) = score.dependences
+    assert members.score == pytest.approx(float(score))  # fewer than 500 instances: all of them
     halved = cr.Ensemble(ensemble.probs[:, ::2])
-    half = cr.epistemic_score(
-        halved, labels, tradeoff=3.0, budget=budget, negative="clamp", dependences=False
-    )
-    assert on_members.other_score == pytest.approx(float(half))
-    assert on_members.share == pytest.approx(float(half) / float(score) - 1)
-    assert "4 focal sets" in str(on_budget)
-    assert "3 of them" in str(on_members)
+    half = cr.epistemic_score(halved, labels, tradeoff=3.0, dependences=False)
+    assert members.other_score == pytest.approx(float(half))
+    assert members.share == pytest.approx(float(half) / float(score) - 1)
+    assert "3 of them" in str(members)
 
 
 def test_no_warning_where_nothing_depends(rng: np.random.Generator) -> None:
@@ -169,76 +177,10 @@ def test_no_warning_where_nothing_depends(rng: np.random.Generator) -> None:
     assert score.dependences[0].share == pytest.approx(0.0, abs=1e-12)
 
 
-@pytest.mark.parametrize("closed", [True, False])
-def test_paper_mode_is_the_published_pipeline(closed: bool, rng: np.random.Generator) -> None:
-    """Against a loop over focal sets, written from the description of the pipeline."""
-    ensemble, labels = random_ensemble(rng, 12, 5, 5), rng.integers(5, size=12)
-    budget = [frozenset({j}) for j in range(5)] + [frozenset({0, 1}), frozenset({2, 4}), frozenset({1, 3})]
-    if not closed:
-        budget.append(frozenset({0, 1, 2}))  # {0, 2} and {1, 2} are not listed
-    full = frozenset(range(5))
-    score = cr.epistemic_score(ensemble, labels, paper="C25", budget=budget)
-    for row, (members, label) in enumerate(zip(ensemble.probs, labels, strict=True)):
-        lower = {a: min(sum(p[j] for j in a) for p in members) for a in budget}
-        masses = {a: max(0.0, sum((-1) ** len(a - b) * lower[b] for b in budget if b <= a)) for a in budget}
-        masses[full] = max(0.0, 1.0 - sum(masses.values()))
-        total = sum(masses.values())
-        plausible = sum(mass for a, mass in masses.items() if label in a) / total
-        assert score.distance[row] == pytest.approx(-math.log(max(plausible, 1e-10)), abs=1e-12)
-        assert score.imprecision[row] == pytest.approx(
-            sum(mass * math.log(len(a)) for a, mass in masses.items()) / total, abs=1e-12
-        )
-    assert any("not an inverse" in note for note in score.notes) != closed
-    root = cr.epistemic_score(ensemble, labels, paper="C25", budget=budget, divergence="js")
-    assert root.settings["divergence"] == "sqrt_js"
-    assert any("root" in note for note in root.notes)
-
-
-def test_paper_mode_samples_sets(rng: np.random.Generator) -> None:
-    labels = rng.integers(3, size=4)
-    alpha = rng.gamma(2.0, size=(4, 3)) * 50
-    given = cr.epistemic_score(cr.Dirichlet(alpha), labels, n_samples=40)
-    flat = cr.epistemic_score(cr.Dirichlet(alpha), labels, n_samples=40, paper="C25")
-    # alpha divided by its sum has lost all evidence: the set is much larger
-    assert flat.summary["imprecision"]["all"].mean > 3 * given.summary["imprecision"]["all"].mean
-    assert flat.settings["members"] == given.settings["members"] == 40
-    lower = np.full((4, 3), 0.2)
-    score = cr.epistemic_score(cr.Intervals(lower, lower + 0.3), labels, paper="C25")
-    # masses .2 on single classes and .4 on all: KL = -ln(.2 + .4), NS = .4 ln 3; upper bounds are not used
-    assert score.distance == pytest.approx([-math.log(0.6)] * 4)
-    assert score.imprecision == pytest.approx([0.4 * math.log(3)] * 4)
-    assert any("represented by their lower bounds" in str(note) for note in score.notes)
-    assert cr.epistemic_score(cr.Intervals(lower, lower + 0.3), labels).distance == pytest.approx(
-        [-math.log(0.5)] * 4
-    )
-    masses = cr.Belief([[0.5, 0.2, 0.3]] * 4, [{0}, {1, 2}, {0, 1, 2}])
-    own = cr.epistemic_score(masses, labels, paper="C25")
-    assert own.imprecision == pytest.approx([0.2 * math.log(2) + 0.3 * math.log(3)] * 4)
-
-
-def test_a_budget_of_all_classes_alone_knows_nothing(rng: np.random.Generator) -> None:
-    ensemble = random_ensemble(rng, 4, 3, 3)
-    for settings in ({"paper": "C25"}, {"negative": "clamp"}):
-        score = cr.epistemic_score(ensemble, [0, 1, 2, 0], budget=[{0, 1, 2}], **settings)
-        assert score.imprecision == pytest.approx(math.log(3))
-    assert cr.epistemic_score(ensemble, [0] * 4, budget=[{0, 1, 2}], paper="C25").distance == pytest.approx(
-        0.0
-    )
-
-
-def test_the_budget_of_the_paper_mode_has_three_sets_per_class(rng: np.random.Generator) -> None:
-    for k, sets in ((2, 3), (3, 7), (4, 15), (5, 15), (10, 30)):
-        score = cr.epistemic_score(random_ensemble(rng, 5, 3, k), [0] * 5, paper="C25")
-        assert len(score.settings["budget"]) == sets
-        assert not any("not an inverse" in note for note in score.notes)
-
-
 def test_settings_say_what_was_done(rng: np.random.Generator) -> None:
     ensemble, labels = random_ensemble(rng, 5, 3, 3), [0, 1, 2, 0, 1]
-    score = cr.epistemic_score(ensemble, labels, budget=[{0}, {1}, {2}, {0, 2}], base=2, rng=3)
-    assert score.settings["measure"] == "dubois_prade"
-    assert score.settings["budget"] == [[0], [1], [2], [0, 2]]
-    assert (score.settings["base"], score.settings["members"]) == (2, 3)
+    score = cr.epistemic_score(ensemble, labels, measure="dubois_prade", rng=3)
+    assert (score.settings["measure"], score.settings["members"]) == ("dubois_prade", 3)
     light = score.summary_dict()
     assert "distance" not in light
     assert light["summary"]["total"]["all"]["mean"] == float(score)
@@ -253,9 +195,6 @@ def test_all_libraries(library: Library, rng: np.random.Generator) -> None:
     assert read(found.total) == pytest.approx(expected.total, abs=1e-12)
     assert read(found.right).tolist() == expected.right.tolist()
     assert found.summary["total"]["wrong"].mean == pytest.approx(expected.summary["total"]["wrong"].mean)
-    paper = cr.epistemic_score(cr.Ensemble(library.asarray(probs)), library.asarray(labels), paper="C25")
-    host = cr.epistemic_score(cr.Ensemble(probs), labels, paper="C25")
-    assert read(paper.total) == pytest.approx(host.total, abs=1e-12)
 
 
 def test_tensors_keep_their_graph() -> None:
@@ -279,15 +218,8 @@ def test_tensors_keep_their_graph() -> None:
         ({"measure": "smets"}, "information content"),
         ({"measure": "pal"}, "is a specificity"),
         ({"measure": "hartly"}, "Did you mean 'hartley'"),
-        ({"measure": "hartley", "budget": [{0}, {1}]}, "not to masses on a budget"),
-        ({"measure": "entropy_gap", "paper": "C25"}, "paper='C25'"),
-        ({"budget": 5}, "`budget` must be a sequence of sets"),
-        ({"budget": [{0}, {9}]}, "class indices from 0 to 2"),
-        ({"divergence": "l2"}, "`divergence` must be one of"),
-        ({"paper": "M23"}, "`paper` must be one of None, 'C25'"),
-        ({"base": 1}, "`base` must not be 1"),
         ({"n_samples": 0}, "`n_samples` must be an integer of at least 1"),
-        ({"negative": "drop"}, "`negative` must be one of"),
+        ({"measure": lambda sets: sets.probs}, "must return one number per set; got shape (4, 3, 3)"),
     ],
 )
 def test_bad_settings(settings: dict, words: str, rng: np.random.Generator) -> None:

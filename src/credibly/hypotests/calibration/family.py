@@ -27,7 +27,7 @@ from credibly.hypotests.resampling.pvalues import acceptance_region, clopper_pea
 from credibly.hypotests.resampling.wild import sign_tiles
 from credibly.predictions import Rows
 from credibly.predictions.clusters import Clusters
-from credibly.statistics.protocol import widening
+from credibly.statistics.batches import widening
 
 _TIE = 1e-9  # scores closer than this differ by rounding
 

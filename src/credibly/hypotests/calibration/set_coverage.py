@@ -53,7 +53,8 @@ from credibly.results.base import Tail
 from credibly.results.coverage import SetCoverage, Strata
 from credibly.results.estimates import ONE_INSTANCE, Estimate, mean_error
 from credibly.results.tests import HypotestResult
-from credibly.statistics.protocol import State, widening
+from credibly.statistics.batches import widening
+from credibly.statistics.protocol import State
 from credibly.statistics.regression import central_interval
 from credibly.statistics.terms import Events
 

@@ -130,7 +130,7 @@ def deviances(credal: CredalSet, counts: HostArray) -> HostArray:
     raters = table.sum(axis=1)
     target = like(table / raters[:, None], credal._leading)
     nearest = nearest_distribution(credal[rows], target, "kl", TOLERANCE)
-    found = 2.0 * raters * to_host(value("kl", nearest, target))
+    found = 2.0 * raters * to_host(value(nearest, target))
     return np.asarray(found[back].reshape(b, n))
 
 
