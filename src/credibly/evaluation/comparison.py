@@ -35,8 +35,9 @@ from credibly.evaluation.results import Reported
 from credibly.evaluation.rows import PredictionSummary, checked_rows, class_names, random_part, summarise
 from credibly.evaluation.stages import MOST_ORDERED
 from credibly.evaluation.statistics import choose, estimate_all
+from credibly.evaluation.survey import source_warnings
 from credibly.evaluation.tidy import ScoreRow, StandingRow, score_rows, standing_rows
-from credibly.evaluation.words import source_warnings, title
+from credibly.evaluation.words import title
 from credibly.evaluation.work import origin, silent, version
 from credibly.hypotests import corp_curve
 from credibly.predictions import Dataset, Rows

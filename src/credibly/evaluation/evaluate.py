@@ -31,15 +31,8 @@ from credibly.evaluation.rows import (
 from credibly.evaluation.set_tests import CREDAL_SETS, VALIDITY_OF_SETS
 from credibly.evaluation.stages import CHECK, CURVES, RATERS, REALS, RECALIBRATION, SCORE
 from credibly.evaluation.statistics import AUDIT, DECOMPOSITION, ESTIMATES, GROUPS, OMNIBUS, TESTS, choose
-from credibly.evaluation.words import (
-    data_warnings,
-    gated,
-    input_limits,
-    nothing_tested,
-    surveyed,
-    title,
-    verdicts,
-)
+from credibly.evaluation.survey import data_warnings, input_limits, surveyed
+from credibly.evaluation.words import gated, nothing_tested, title, verdicts
 from credibly.evaluation.work import Part, Stage, Work, origin, run_stages, silent, version
 from credibly.hypotests.calibration.calibration_test import require_resamples
 from credibly.hypotests.calibration.set_coverage import CLAIM

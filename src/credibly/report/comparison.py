@@ -10,7 +10,7 @@ from credibly._arrays.errors import UnsupportedError
 from credibly._arrays.notes import counted, unsaid
 from credibly.evaluation import Comparison, ScoreComparison, joined, shown, shown_range, title
 from credibly.evaluation.comparison_words import error_cells, is_about_scores
-from credibly.evaluation.words import n_dropped
+from credibly.evaluation.survey import n_dropped
 from credibly.plots import ScoreDifferencesDisplay, Table, new_axes
 from credibly.plots.curves import ModelCurvesDisplay
 from credibly.plots.scores import ScoreBarDisplay, TradeoffDisplay, ViolinDisplay

@@ -13,8 +13,9 @@ from credibly._arrays.errors import UnsupportedError
 from credibly._arrays.notes import capital, counted
 from credibly.evaluation import Evaluation, Finding, Part, shown, shown_range, title
 from credibly.evaluation.sentences import repair_name
+from credibly.evaluation.survey import n_dropped
 from credibly.evaluation.tidy import of_one_number
-from credibly.evaluation.words import at_level, crps_in_words, n_dropped
+from credibly.evaluation.words import at_level, crps_in_words
 from credibly.plots import ClasswiseDisplay, Table, new_axes
 from credibly.plots.curves import EnvelopeDisplay, ReliabilityDisplay
 from credibly.plots.hypotests import NullDisplay
