@@ -10,6 +10,7 @@ from credibly._arrays.errors import UnsupportedError
 from credibly._arrays.notes import counted, unsaid
 from credibly.evaluation import Comparison, ScoreComparison, joined, shown, shown_range, title
 from credibly.evaluation.comparison_words import error_cells, is_about_scores
+from credibly.evaluation.numbers import percent
 from credibly.evaluation.survey import n_dropped
 from credibly.plots import ScoreDifferencesDisplay, Table, new_axes
 from credibly.plots.curves import ModelCurvesDisplay
@@ -108,7 +109,7 @@ def standings(comparison: Comparison) -> list[tuple[str, Table]]:
 def _places(standing: Any) -> Table:
     """Return one order of the models, with places and differences to the first."""
     columns = (
-        "model", "place", "mean score", f"behind the first by ({100 * standing.level:g} % joint interval)"
+        "model", "place", "mean score", f"behind the first by ({percent(standing.level)} joint interval)"
     )  # fmt: skip
     rows = []
     for at, name in enumerate(standing.names):
@@ -182,7 +183,7 @@ def crossings(comparison: Comparison) -> Table | None:
         (shown(one.tradeoff), one.below, one.beyond, str(one.rank), shown_range(one.interval))
         for one in ranking.crossings
     )
-    interval = f"{100 * ranking.level:g} % interval"
+    interval = f"{percent(ranking.level)} interval"
     return Table(("trade-off", "better below", "better beyond", "place", interval), rows) if rows else None
 
 
@@ -283,7 +284,7 @@ def render_comparison(comparison: Comparison) -> str:
         faults=faults(comparison),
         event="event_gap" in comparison.places,
         errors=calibration_table(comparison),
-        level=f"{100 * comparison.ranking.level:g} %",
+        level=percent(comparison.ranking.level),
         leading=comparison.leading(),
         averaged=[name for name, one in comparison.models.items() if one.kind != "Point"],
         curves=drawn_figure(drawn, curves.words.title, "curves", curves.finding, curves.table()),
@@ -342,7 +343,7 @@ def render_score_comparison(comparison: ScoreComparison) -> str:
         facts=(*_data(comparison), ("Predictions", joined(kinds)), *_sources(comparison)),
         findings=comparison.findings,
         faults=faults(comparison),
-        level=f"{100 * ranking.level:g} %",
+        level=percent(ranking.level),
         contents=[
             ("standings", "Places and ties"),
             ("notes", "Notes on the data"),
