@@ -18,6 +18,7 @@ from credibly.evaluation.levels import own_level
 from credibly.evaluation.numbers import percents
 from credibly.evaluation.set_tests import CredalParts
 from credibly.evaluation.stages import INTERVAL, check_verdicts
+from credibly.evaluation.words import Verdict
 from credibly.evaluation.work import Work
 from credibly.predictions import Ensemble, Point, RealPredictions, Rows
 from credibly.results.certificates import Certificate
@@ -215,19 +216,19 @@ def _spread(rows: Rows, work: Work) -> tuple[Finding, ...]:
     found = []
     if work.found.get("validity") is not None:
         pairs = _pairs_of_raters(work) if isinstance(rows.sample.predictions, Point) else None
-        found += [_of_part(one.word, question, one.finding, pairs) for one in work.found["validity"].answers]
+        found += [_of_part(verdict, question, pairs) for verdict in work.found["validity"].answers]
     if work.found.get("credal") is not None:
         found.append(_credal(work.found["credal"], question, work))
     if work.found.get("check") is not None:
-        told = check_verdicts(work.found["check"], work.summary, own_level("check", work))
-        found += [_of_part(one.word, question, one.finding) for one in told[:1]]
+        checked = check_verdicts(work.found["check"], work.summary, own_level("check", work))
+        found += [_of_part(verdict, question) for verdict in checked[:1]]
     worst = next((one for one in found if one.word == "conflict"), None)
     return tuple(found[:1]) if worst is None else (worst,)
 
 
-def _of_part(word: str, question: str, finding: str, pairs: tuple[float, float] | None = None) -> Finding:
-    facts = {"question": question, "finding": finding, "pairs": pairs}
-    return Finding("spread", word, "test of a part", facts)
+def _of_part(verdict: Verdict, question: str, pairs: tuple[float, float] | None = None) -> Finding:
+    facts = {**verdict.facts, "question": question, "pairs": pairs}
+    return Finding("spread", verdict.word, verdict.case, facts)
 
 
 def _pairs_of_raters(work: Work) -> tuple[float, float] | None:
@@ -248,13 +249,13 @@ def _disagree(ensemble: Any) -> bool:
 def _credal(credal: CredalParts, question: str, work: Work) -> Finding:
     """Answer whether the set holds the truth, and say where it does not."""
     first = credal.verdicts[0]
-    facts: dict[str, Any] = {"question": question, "pvalue": credal.validity.pvalue, "finding": first.finding}
+    facts: dict[str, Any] = {"question": question, "pvalue": credal.validity.pvalue}
     if first.word == "conflict":
         facts["where"] = credal.validity.details.where(work.classes)
         return Finding("spread", first.word, "outside sets", facts)
     if first.word == "no conflict found":
         return Finding("spread", first.word, "inside sets", facts)
-    return _of_part(first.word, question, first.finding)
+    return _of_part(first, question)
 
 
 def _raters(work: Work) -> tuple[Finding, ...]:

@@ -373,7 +373,7 @@ class Evaluation(Reported):
         return (
             *self.headline.findings,
             *(
-                Finding(name, one.word, "told", {"question": one.statistic or name, "sentence": one.finding})
+                Finding(name, one.word, one.case, {"question": one.statistic or name, **one.facts})
                 for name, one in others.items()
             ),
         )

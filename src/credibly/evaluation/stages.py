@@ -306,12 +306,11 @@ CHECK = Stage("check", _run_check, _check_applies, "predictive checks of the Bay
 
 def check_verdicts(check: PredictiveCheck, facts: PredictionSummary, level: float) -> tuple[Verdict, ...]:
     """Return the answers under each hypothesis in words, worst first within each."""
-    found = []
-    for name, part in check.hypotheses.items():
-        for verdict in verdicts(part.checks, facts, level):
-            said = f"{name.capitalize()} hypothesis: {verdict.finding}"
-            found.append(dataclasses.replace(verdict, finding=said))
-    return tuple(found)
+    return tuple(
+        dataclasses.replace(verdict, facts={**verdict.facts, "hypothesis": name})
+        for name, part in check.hypotheses.items()
+        for verdict in verdicts(part.checks, facts, level)
+    )
 
 
 KEPT_LOSSES = 100

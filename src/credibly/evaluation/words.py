@@ -12,6 +12,7 @@ import numpy as np
 from credibly.diagnosis import Diagnosis
 from credibly.evaluation.numbers import percent, shown, shown_range
 from credibly.evaluation.rows import PredictionSummary
+from credibly.evaluation.sentences import QUESTIONS, sentence_of
 from credibly.hypotests.resampling.pvalues import acceptance_region, fewest_resamples
 from credibly.results.audit import AuditResult
 from credibly.results.base import Result
@@ -34,8 +35,10 @@ class Verdict(Result):
         The answer; it follows from the adjusted p-value.
     statistic : str or None
         What was tested; None if nothing could be.
-    finding : str
-        The answer with observed value and acceptance region.
+    case : str
+        What was found: a row of the table of sentences.
+    facts : mapping
+        Numbers and names of which the sentence is made.
     evidence : str
         p-value with Monte-Carlo interval and tail, adjusted p-value and effect size.
     scope : str
@@ -46,13 +49,21 @@ class Verdict(Result):
         Acceptance region at the level of the evaluation.
     """
 
+    unwritten = ("case", "facts")
+
     word: Word
     statistic: str | None
-    finding: str
+    case: str
+    facts: Mapping[str, Any]
     evidence: str
     scope: str
     size: float | None
     limit: tuple[float, float] | None
+
+    @property
+    def finding(self) -> str:
+        """The answer with observed value and acceptance region."""
+        return sentence_of(self.case, self.facts)
 
     @property
     def sentence(self) -> str:
@@ -64,7 +75,7 @@ class Verdict(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything in JSON-safe types, the whole sentence included."""
-        return {**super().to_dict(), "sentence": self.sentence}
+        return {**super().to_dict(), "finding": self.finding, "sentence": self.sentence}
 
 
 def title(name: str) -> str:
@@ -119,14 +130,8 @@ def clearest(tests: Mapping[str, HypotestResult], level: float) -> dict[str, Any
     if not own:
         return None
     worst = at_level(min(own, key=lambda one: _badness("conflict", one)), level)
-    story, above = story_of(worst.statistic_name), worst.tail == "greater" or worst.effect_size > 0
-    return {
-        "statistic": story.title,
-        "value": worst.statistic,
-        "accepted": worst.acceptance_region,
-        "above": above,
-        "meaning": story.above if above else story.below,
-    }
+    named = {"statistic": title(worst.statistic_name), "value": worst.statistic}
+    return {**named, "accepted": worst.acceptance_region, **_side(worst.statistic_name, worst)}
 
 
 def gated(found: Iterable[Verdict], diagnosis: Diagnosis | None) -> tuple[Verdict, ...]:
@@ -134,14 +139,11 @@ def gated(found: Iterable[Verdict], diagnosis: Diagnosis | None) -> tuple[Verdic
     if diagnosis is None or diagnosis.word == "conflict":
         return tuple(found)
     return worst_first(
-        dataclasses.replace(one, word="no conflict found", finding=f"{one.finding} {_EXPLAINED}")
-        if one.word == "conflict"
-        else one
-        for one in found
+        dataclasses.replace(verdict, word="no conflict found", facts={**verdict.facts, "is_outweighed": True})
+        if verdict.word == "conflict"
+        else verdict
+        for verdict in found
     )
-
-
-_EXPLAINED = "Among all that was tested, chance explains one such deviation: no conflict found."
 
 
 def worst_first(found: Iterable[Verdict]) -> tuple[Verdict, ...]:
@@ -151,27 +153,25 @@ def worst_first(found: Iterable[Verdict]) -> tuple[Verdict, ...]:
 
 def nothing_tested(reason: str) -> Verdict:
     """Return the verdict of an evaluation without tests."""
-    finding = (
-        "No calibration test was run, so this report cannot say whether the predictions are calibrated: "
-        f"{reason}."
-    )
-    return Verdict("cannot tell", None, finding, "", "", None, None)
+    return Verdict("cannot tell", None, "nothing tested", {"reason": reason}, "", "", None, None)
 
 
 def audit_verdict(result: AuditResult) -> Verdict:
     """Return the answer of an audit of groups: the clearest of those that are off leads."""
-    finding = result.headline
-    worst = result.findings[:1]
-    if worst:
-        finding += f" Clearest: {worst[0].group}, {worst[0].words}."
-    scope = f"n = {result.n}, {result.n_groups} groups, {result.n_resamples} replicates"
+    worst = next(iter(result.findings), None)
+    facts = {
+        "answer": result.headline,
+        "worst": None if worst is None else worst.group,
+        "words": None if worst is None else worst.words,
+    }
     return Verdict(
         result.verdict(),
-        "Does this hold for every group?",
-        finding,
+        QUESTIONS["every group"],
+        "groups",
+        facts,
         f"family-wise p = {shown(result.pvalue)} (Monte-Carlo {shown_range(result.pvalue_interval)})",
-        scope,
-        worst[0].effect if worst else None,
+        f"n = {result.n}, {result.n_groups} groups, {result.n_resamples} replicates",
+        None if worst is None else worst.effect,
         None,
     )
 
@@ -190,10 +190,17 @@ def _verdict(
 ) -> Verdict:
     tested = at_level(result, level)
     word, limit = tested.verdict(level), tested.acceptance_region
+    case, facts = _case(name, tested, word, level, family)
     return Verdict(
         word=word,
         statistic=name,
-        finding=_finding(name, tested, word, summary, level, family),
+        case=case,
+        facts={
+            **tested_facts(name, tested, summary, level),
+            "hypothesis": None,
+            "is_outweighed": False,
+            **facts,
+        },
         evidence=evidence(result, family),
         scope=f"n = {result.n}{_in_clusters(result)}, m = {summary.m}, {result.n_resamples} replicates",
         size=result.effect_size,
@@ -205,43 +212,44 @@ def _in_clusters(result: HypotestResult) -> str:
     return "" if result.n_clusters is None else f" in {result.n_clusters} clusters"
 
 
-def _finding(
-    name: str, result: HypotestResult, word: Word, summary: PredictionSummary, level: float, family: int
-) -> str:
-    start = f"{title(name)} {shown(result.statistic)}{summary.whose}"
-    region = shown_range(result.acceptance_region)
-    if word == "conflict":
-        story = story_of(name)
-        higher = result.tail == "greater" or result.effect_size > 0
-        meaning = story.above if higher else story.below
-        return (
-            f"{start} is {'above' if higher else 'below'} what would be expected if these predictions were "
-            f"right ({percent(1 - level)} acceptance {region}): {meaning}."
-        )
+def tested_facts(
+    name: str, result: HypotestResult, summary: PredictionSummary, level: float
+) -> dict[str, Any]:
+    """Return what every sentence about a test needs: the statistic, its value and what is accepted."""
+    return {
+        "statistic": title(name),
+        "value": result.statistic,
+        "whose": summary.whose,
+        "accepted": result.acceptance_region,
+        "sure": 1 - level,
+    }
+
+
+def _case(
+    name: str, result: HypotestResult, word: Word, level: float, family: int
+) -> tuple[str, dict[str, Any]]:
+    """Return what a test of a statistic found, with the facts of this case."""
     low, high = result.acceptance_region
-    if word == "no conflict found" and not low <= result.statistic <= high:
-        return (
-            f"{start}: no conflict found. It lies outside its own {percent(1 - level)} acceptance region "
-            f"({region}), but among several statistics one such deviation is not surprising."
-        )
+    if word == "conflict":
+        return "beyond its region", _side(name, result)
     if word == "no conflict found":
-        anything = region if math.isinf(low) else f"anything from {region}"
-        return f"{start}: no conflict found, but this check would accept {anything}."
-    details = result.details
+        is_inside = low <= result.statistic <= high
+        facts = {"is_bounded_below": not math.isinf(low)}
+        return "inside its region" if is_inside else "outside by chance", facts
+    details, reason = result.details, result.why_not(level)
     if isinstance(details, CheckDetails) and details.is_beyond_members(result, level):
-        return (
-            f"{start}: cannot tell. None of these {details.n_members} members explains it "
-            f"({percent(1 - level)} acceptance {region}), but if they are a sample of more, another might "
-            f"(p = {shown(result.deciding_pvalue)} with the truth as one more member)."
-        )
-    reason = result.why_not(level)
-    if not reason:  # beyond all replicates, and the adjusted p-value does not follow
-        return (
-            f"{start}: cannot tell. It lies beyond all {result.n_resamples} replicates "
-            f"({percent(1 - level)} acceptance {region}), but with so few it could still be chance among "
-            f"{family} statistics; {fewest_resamples(level / family)} are enough."
-        )
-    return f"{start}: cannot tell, because {reason}."
+        return "beyond the members", {"n_members": details.n_members, "pvalue": result.deciding_pvalue}
+    if reason:
+        return "statistic cannot tell", {"reason": reason}
+    # beyond all replicates, and the adjusted p-value does not follow
+    enough = fewest_resamples(level / family)
+    return "beyond the replicates", {"n_resamples": result.n_resamples, "family": family, "enough": enough}
+
+
+def _side(name: str, result: HypotestResult) -> dict[str, Any]:
+    """Return on which side of what is expected a value lies, and what that means."""
+    story, above = story_of(name), result.tail == "greater" or result.effect_size > 0
+    return {"above": above, "meaning": story.above if above else story.below}
 
 
 def evidence(result: HypotestResult, family: int) -> str:
