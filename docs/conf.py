@@ -50,18 +50,7 @@ ROOMS = {
 }
 STUDIES = ("credibly_studies.simulate", "credibly_studies.simplex_maps", "credibly_studies.p21")
 """Modules of the package credibly-studies that are called from elsewhere too; the first is a room."""
-DISPLAYS = (
-    "isotonic",
-    "curves",
-    "differences",
-    "error_spread",
-    "groups",
-    "hypotests",
-    "raters",
-    "scores",
-    "sets",
-    "simplex",
-)
+PICTURES = ("bins", "curves", "groups", "hypotests", "raters", "scores", "simplex")
 
 
 def setup(app: Any) -> None:
@@ -88,10 +77,10 @@ def write_api(folder: Path) -> None:
             page = folder / f"{room.strip('_')}.rst"
             _write(page, _page(title, rooms[room]))
             listed.append(page.stem)
-    # kinds of pictures and their options are documented on the displays, which are not names of the room
-    displays = [f"credibly.plots.{name}" for name in DISPLAYS]
+    # kinds of pictures and their options are documented where they are made, which are not names of the room
+    pictures = [f"credibly.plots.{name}" for name in PICTURES]
     for page_name, title, homes in (
-        ("plots", "Plots", ["credibly.plots", *displays]),
+        ("plots", "Plots", ["credibly.plots", *pictures]),
         ("studies", "What the studies need", list(STUDIES)),
     ):
         lines = [_heading(title), f".. automodule:: {homes[0]}", "   :imported-members:", ""]

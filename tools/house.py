@@ -203,13 +203,14 @@ def start() -> dict[str, float]:
 
     unit = seconds("import numpy, scipy.special")
     run = "import sys; sys.argv = ['credibly', *{}]\nfrom credibly.cli import main\nmain()"
-    tab = {"_CREDIBLY_COMPLETE": "complete_bash", "COMP_WORDS": "credibly rep", "COMP_CWORD": "1"}
+    tab = {"_CREDIBLY_COMPLETE": "bash_complete", "COMP_WORDS": "credibly rep", "COMP_CWORD": "1"}
     with tempfile.TemporaryDirectory() as name:
         tiny = Path(name) / "tiny.npz"
         np.savez(tiny, probs=np.full((9, 3), 1 / 3), y=np.arange(9) % 3)
         times = {
             "import credibly": seconds("import credibly"),
             "credibly --version": seconds(run.format(["--version"])),
+            "credibly report --help": seconds(run.format(["report", "--help"])),
             "Tab completion": seconds(run.format([]), **tab),
             "credibly inspect": seconds(run.format(["inspect", str(tiny)])),
         }

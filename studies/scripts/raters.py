@@ -13,8 +13,8 @@ from pathlib import Path
 
 import credibly as cr
 from credibly.plots import new_figure
-from credibly.plots.raters import DebiasingDisplay
 from credibly_studies.inputs import public_arrays
+from credibly_studies.pictures import debiasing_picture
 
 RATERS = (2, 3, 5, 10)
 DRAWS = 200
@@ -34,12 +34,12 @@ def main(folder: str | None = None) -> None:
     columns = ("data", "raters", "unbiased EL", "95 % interval", "EL of all raters", "plug-in EL")
     print(" | ".join(("", *columns, "interval contains EL of all raters", "contains plug-in EL", "")).strip())
     print("|---" * 8 + "|")
-    displays = {}
+    pictures = {}
     for name, (predictions, counts) in data_sets().items():
         whole = cr.raters.decompose_loss(predictions, counts)
         target = whole.epistemic.value
         first = {m: cr.raters.decompose_loss(predictions, counts.subsample(m, rng=0)) for m in RATERS}
-        displays[name] = DebiasingDisplay(first, whole)
+        pictures[name] = debiasing_picture(first, whole)
         for m, parts in first.items():
             held = {"unbiased": 0, "plugin": 0}
             for draw in range(DRAWS):
@@ -56,11 +56,11 @@ def main(folder: str | None = None) -> None:
             )
     if folder is not None:
         figure = new_figure(9.0, 4.0)
-        for place, (name, display) in enumerate(displays.items(), start=1):
+        for place, (name, picture) in enumerate(pictures.items(), start=1):
             ax = figure.add_subplot(1, 2, place)
-            display.draw(ax)
+            picture.draw(ax)
             ax.set_title(name, loc="left")
-            print(f"{name}: {display.finding}")
+            print(f"{name}: {picture.finding}")
         figure.patch.set_alpha(1)
         figure.savefig(Path(folder) / "raters.svg", metadata={"Date": None})
 

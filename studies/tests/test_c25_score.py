@@ -9,7 +9,8 @@ import pytest
 
 import credibly as cr
 from credibly_studies import c25
-from credibly_studies.c25_stability import MembersDisplay, clamped_on, score_stability
+from credibly_studies.c25_stability import clamped_on, score_stability
+from credibly_studies.c25_stability import members as over_members
 from unit.credal.oracles import KINDS, corners, every_kind, js, kl, random_ensemble
 
 pytestmark = pytest.mark.filterwarnings("ignore:E depends on")
@@ -223,11 +224,13 @@ def test_stability_of_infinite_scores() -> None:
 def test_scores_over_members(world: tuple[dict[str, object], np.ndarray]) -> None:
     models, labels = world
     found = score_stability(models["wide"], labels, n_repeats=2)
-    display = MembersDisplay({"wide": found, "truth": score_stability(models["truth"], labels)})
-    assert {name: one.n_members.tolist() for name, one in display.named.items()} == {"wide": [1, 2, 4, 5]}
-    assert len(display.table().rows) == 4
-    MembersDisplay(found).draw()
+    picture = over_members({"wide": found, "truth": score_stability(models["truth"], labels)})
+    assert picture.columns["members"].tolist() == [1, 2, 4, 5]
+    assert set(picture.columns["model"]) == {"wide"}
+    assert len(picture.table().rows) == 4
+    ax = found.plot()
+    over_members(found).draw(ax, label="again")
     with pytest.raises(cr.UnsupportedError, match="needs predictions with members"):
-        MembersDisplay(score_stability([[0.5, 0.5]], [0]))
+        over_members(score_stability([[0.5, 0.5]], [0]))
     with pytest.raises(cr.InputTypeError, match="`stability` must be of type `ScoreStability`"):
-        MembersDisplay(3)
+        over_members(3)

@@ -18,7 +18,7 @@ from credibly_studies.judging import (
     student_interval,
     told,
 )
-from credibly_studies.pictures import IntervalsDisplay
+from credibly_studies.pictures import intervals_picture
 
 
 def test_an_interval_decides_where_it_lies_on_one_side() -> None:
@@ -76,11 +76,12 @@ def test_numbers_in_words() -> None:
 
 def test_the_picture_draws_what_it_is_given() -> None:
     series = {"a": {"x": (1.0, (0.5, 1.5)), "y": (2.0, None)}, "b": {"y": (0.5, (0.4, 0.6))}}
-    display = IntervalsDisplay("Title", "size", series, zero=True)
-    assert display.names == ("x", "y")
-    np.testing.assert_array_equal(display.cells[0], [[1.0, 2.0], [np.nan, 0.5]])
-    assert display.finding == "size is smallest for y, b: 0.5."
-    ax = display.draw()
+    picture = intervals_picture("Title", "size", series, zero=True)
+    assert picture.columns["name"] == ["x", "y"]
+    np.testing.assert_array_equal(picture.columns["a"], [1.0, 2.0])
+    np.testing.assert_array_equal(picture.columns["b"], [np.nan, 0.5])
+    assert picture.finding == "size is smallest for y, b: 0.5."
+    ax = picture.draw()
     assert {text.get_text() for text in ax.get_legend().get_texts()} == {"a", "b"}
     assert [tick.get_text() for tick in ax.get_xticklabels()] == ["x", "y"]
 

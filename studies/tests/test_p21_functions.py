@@ -11,7 +11,7 @@ from scipy.special import ndtri
 
 import credibly as cr
 from credibly.hypotests.resampling.replicates import RealReplicates, drawn_members
-from credibly_studies.p21 import FunctionsDisplay, member_functions, observation_check
+from credibly_studies.p21 import functions_picture, member_functions, observation_check
 from same_numbers import differences
 
 RNG = np.random.default_rng(0)
@@ -59,14 +59,14 @@ def test_a_picture_of_functions() -> None:
     x = np.linspace(-1, 1, 9)
     given = cr.Gaussian(x[:, None] * np.array([-1.0, 1.0]), np.full((9, 2), 0.2))
     functions = member_functions(given, x, x=x, rng=0)
-    display = FunctionsDisplay(functions)
+    picture = functions_picture(functions)
     inside = np.mean((x >= functions.total_low) & (x <= functions.total_high))
-    assert f"contains {100 * inside:.3g} % of the labels" in display.finding
+    assert f"contains {100 * inside:.3g} % of the labels" in picture.finding
     ax = functions.plot()
     assert len(ax.lines) == 2 * 3 + 1  # centre and two edges per member, the labels
     assert len(ax.collections) == 1
-    assert display.table().columns == ("feature", "band of all", "member 0", "member 1")
-    assert "labels" not in FunctionsDisplay(dataclasses.replace(functions, labels=None)).finding
+    assert picture.table().columns == ("feature", "band of all", "member 0", "member 1")
+    assert "labels" not in functions_picture(dataclasses.replace(functions, labels=None)).finding
 
 
 def test_one_label_by_its_definition() -> None:

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 import credibly as cr
 from credibly.plots.simplex import in_triangle
-from credibly_studies.simplex_maps import SimplexMap, SimplexMapDisplay, lattice
+from credibly_studies.simplex_maps import SimplexMap, lattice, simplex_map
 
 
 def made(
@@ -27,11 +27,11 @@ def made(
 
 
 def test_corners_of_the_triangle_and_the_extremes() -> None:
-    data = SimplexMapDisplay(made())
+    data = simplex_map(made())
     np.testing.assert_allclose(in_triangle(np.eye(3)), [[0, 0], [1, 0], [0.5, np.sqrt(0.75)]])
-    assert data.marked.tolist() == [0, 0, 1]
+    np.testing.assert_allclose(data.marks[-1].data, [0.5, np.sqrt(0.75)])  # the third corner
     assert "smallest at weights (0.00, 0.00, 1.00)" in data.finding
-    assert "largest at (1.00, 0.00, 0.00)" in SimplexMapDisplay(made("predictions")).finding
+    assert "largest at (1.00, 0.00, 0.00)" in simplex_map(made("predictions")).finding
 
 
 def test_points_without_instances_or_finite_values_stay_blank() -> None:
@@ -39,12 +39,11 @@ def test_points_without_instances_or_finite_values_stay_blank() -> None:
     values[0] = np.inf
     support = np.full(15, 10.0)
     support[-1] = 4.9
-    data = SimplexMapDisplay(made("predictions", values, support))
-    assert np.isnan(data.values).sum() == 2
-    assert np.isnan(data.values[[0, -1]]).all()
+    data = simplex_map(made("predictions", values, support))
+    np.testing.assert_array_equal(data.columns["Brier score"], values[1:-1])
     assert "2 points without enough instances are left blank" in data.finding
     with pytest.raises(cr.UnsupportedError, match="none of 15 has"):
-        SimplexMapDisplay(made(values=np.full(15, np.inf)))
+        simplex_map(made(values=np.full(15, np.inf)))
 
 
 def test_drawing_marks_what_the_finding_names() -> None:
@@ -53,5 +52,5 @@ def test_drawing_marks_what_the_finding_names() -> None:
     mark = ax.lines[-1].get_xydata()[0]
     np.testing.assert_allclose(mark, [0.5, np.sqrt(0.75)])
     own = Figure().add_subplot()
-    assert SimplexMapDisplay(made("predictions")).draw(own) is own
+    assert simplex_map(made("predictions")).draw(own) is own
     ax.figure.savefig("/dev/null", format="svg")  # it can be written

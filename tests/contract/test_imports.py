@@ -17,7 +17,7 @@ pytestmark = pytest.mark.slow
 
 SOURCE = Path(__file__).resolve().parents[2] / "src"
 EXTRAS = ("torch", "dask", "distributed", "pyarrow", "xarray", "h5py", "sklearn")
-SLOW = ("pandas", "polars", "matplotlib.pyplot", "scipy.stats", "scipy.optimize", "jinja2", "typer", "rich")
+SLOW = ("pandas", "polars", "matplotlib.pyplot", "scipy.stats", "scipy.optimize", "jinja2", "click", "rich")
 
 
 def run(script: str) -> str:

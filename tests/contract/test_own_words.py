@@ -17,8 +17,8 @@ from credibly.report.comparison import _imprecision
 
 SOURCE = Path(cr.__file__).parent
 ROOMS = ("evaluation", "report", "diagnosis", "raters", "results")
-READERS = ("svg.py", "commands.py")
-"""Files that read what others wrote: drawings, and commands as people typed them."""
+READERS = ("svg.py",)
+"""Files that read what others wrote: drawings."""
 
 
 def test_a_model_may_be_called_trade_off() -> None:

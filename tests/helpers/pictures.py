@@ -1,4 +1,7 @@
-"""Reports without the drawing, which takes most of their time, for tests of words, tables and files."""
+"""Marks of a picture by name; reports without the drawing, for tests of words, tables and files.
+
+Drawing takes most of the time of a report.
+"""
 
 from __future__ import annotations
 
@@ -28,9 +31,15 @@ def _axes(*size: Any) -> Any:
 @pytest.fixture
 def without_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
     """Leave the pictures of a report empty: every figure keeps its place, sentence and table."""
-    from credibly.plots import Display  # here, as all processes of a run load this file, and few need it
+    from credibly.plots import Picture  # here, as all processes of a run load this file, and few need it
     from credibly.report import html_parts
 
     monkeypatch.setattr(html_parts, "new_axes", _axes)
-    monkeypatch.setattr(Display, "draw", lambda self, ax=None, **given: _axes() if ax is None else ax)
+    monkeypatch.setattr(Picture, "draw", lambda self, ax=None, **given: _axes() if ax is None else ax)
     monkeypatch.setattr(html_parts, "inline_svg", _announced)
+
+
+def marked(picture: Any, label: str) -> tuple[Any, ...]:
+    """Return the data of the one mark with this name in the key."""
+    (found,) = [one for one in picture.marks if one.label == label]
+    return found.data  # type: ignore[no-any-return]

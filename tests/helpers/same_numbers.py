@@ -10,7 +10,12 @@ ROUNDING = 1e-12
 
 
 def differences(first: Any, second: Any, where: str = "") -> list[str]:
-    """List where two results in JSON-safe types differ: text and p-values at all, numbers beyond rounding."""
+    """List where two results in JSON-safe types differ: text and p-values at all, numbers beyond rounding.
+
+    How they were asked for, `source.call`, may differ.
+    """
+    if where == ".source.call":
+        return []
     if isinstance(first, dict) and isinstance(second, dict):
         if first.keys() != second.keys():
             return [f"{where}: {sorted(first.keys() ^ second.keys())}"]

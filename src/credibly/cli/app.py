@@ -1,202 +1,68 @@
-"""The program: its verbs in one table, what happens before a verb runs, and when one fails.
+"""The program: what happens before a verb runs, and when one fails.
 
-The code of a verb is loaded when that verb is asked for: `credibly --help` and Tab after `credibly` read the
-table only.
+The code of a verb is loaded when it runs: help and Tab read the table of verbs only.
 """
 
 from __future__ import annotations
 
-import dataclasses
 import io
 import os
 import sys
 import traceback
-from collections.abc import Callable, Sequence
-from functools import cached_property
-from importlib import import_module
-from typing import Annotated, Any
+from collections.abc import Sequence
+from typing import Any
 
-import typer
-from typer.core import TyperCommand
+import click
 
 from credibly._arrays.errors import CrediblyError
 from credibly.cli import codes
+from credibly.cli.commands import Refused, Verbs
+from credibly.cli.completion import COMPLETION, answer, install, show
 
 
-@dataclasses.dataclass(frozen=True)
-class Verb:
-    """Where the function of a verb is, the first line of its docstring, and a command that runs."""
-
-    home: str
-    summary: str
-    example: str
-
-    def function(self) -> Callable[..., None]:
-        """Load the verb."""
-        module, _, name = self.home.partition(":")
-        found: Callable[..., None] = getattr(import_module(f"credibly.cli.{module}"), name)
-        return found
-
-
-VERBS = {
-    "inspect": Verb(
-        "files:inspect_files",
-        "Show shapes, kind, axes and problems, and what can be computed.",
-        "credibly inspect predictions.npz other.csv",
-    ),
-    "evaluate": Verb(
-        "numbers:evaluate_file",
-        "Findings, and all numbers with intervals.",
-        "credibly evaluate predictions.npy --labels labels.npy",
-    ),
-    "test": Verb(
-        "testing:test_file",
-        "Test calibration: could chance explain the gap?",
-        "credibly test predictions.npz --statistic brier --statistic confidence_ece",
-    ),
-    "plan": Verb(
-        "testing:plan_file",
-        "Say how many labels are needed, from predictions alone.",
-        "credibly plan predictions.npz --margin 0.02",
-    ),
-    "check": Verb(
-        "predictive_checks:check_file",
-        "Posterior predictive checks.",
-        "credibly check predictions.npz --statistic accuracy --statistic brier",
-    ),
-    "audit": Verb(
-        "auditing:audit_file",
-        "Is it calibrated for everyone? Audit all groups.",
-        "credibly audit patients.csv --by age,sex,site",
-    ),
-    "raters": Verb(
-        "raters:raters_file",
-        "Loss and disagreement when there are several raters.",
-        "credibly raters rated.npz",
-    ),
-    "compare": Verb(
-        "comparing:compare_files",
-        "Compare models: faults, ranking, ties, paired differences.",
-        "credibly compare predictions.npz members.npz",
-    ),
-    "report": Verb(
-        "reports:report_files",
-        "One self-contained HTML file: verdicts, numbers, figures.",
-        "credibly report predictions.npz --out report.html",
-    ),
-    "convert": Verb(
-        "files:convert_file",
-        "Convert predictions and labels to another format.",
-        "credibly convert logits.csv predictions.npz --kind logits",
-    ),
-    "study": Verb(
-        "studies:study_named",
-        "Rerun the papers' experiments.",
-        "credibly study m23-fig1 --size small --out m23",
-    ),
-    "list": Verb(
-        "catalogue:list_names",
-        "Every statistic, test and measure, with its reference.",
-        "credibly list --json",
-    ),
-    "demo": Verb(
-        "reports:demo",
-        "Report on bundled real predictions; no download.",
-        "credibly demo --out demo-report.html",
-    ),
-}
-GROUPS = {
-    "calibrate": (
-        "Fit, apply and compare recalibrations.",
-        {
-            "fit": Verb(
-                "calibrate:fit_file",
-                "Fit a recalibration on predictions and labels.",
-                "credibly calibrate fit held-out.npz calibration.json --method vector",
+def program() -> Verbs:
+    """Return the program with its own options; verbs become commands when they are asked for."""
+    return Verbs(
+        name="credibly",
+        help="How far can a model's claims about its own uncertainty be believed?\n\n"
+        "Begin with `credibly demo`, or with `credibly report FILE`.",
+        invoke_without_command=True,
+        context_settings={"help_option_names": ["-h", "--help"]},
+        callback=_help_if_alone,
+        params=[
+            _asking("--version", _print_version, "Print the version.", is_flag=True),
+            _asking("--install-completion", install, "Install completion for the current shell.", **_SHELL),
+            _asking(
+                "--show-completion",
+                show,
+                "Show completion for the current shell, to copy it or customize the installation.",
+                **_SHELL,
             ),
-            "apply": Verb(
-                "calibrate:apply_file",
-                "Apply a fitted recalibration to other predictions.",
-                "credibly calibrate apply calibration.json predictions.npz recalibrated.npz",
-            ),
-            "compare": Verb(
-                "calibrate:compare_file",
-                "Compare statistics before and after, on held-out folds.",
-                "credibly calibrate compare predictions.npz --method temperature --method matrix",
-            ),
-        },
-    ),
-}
+        ],
+    )
 
 
-def add_verbs(program: Any) -> None:
-    """Give the verbs to a click group, none of them loaded."""
-    for name, verb in VERBS.items():
-        program.add_command(UnloadedVerb(name, verb))
-    for name, (summary, verbs) in GROUPS.items():
-        group: Any = typer.main.get_group(typer.Typer(name=name, help=summary, rich_markup_mode=None))
-        for inner, verb in verbs.items():
-            group.add_command(UnloadedVerb(inner, verb))
-        program.add_command(group)
+_SHELL = {"is_flag": False, "flag_value": "", "metavar": "[SHELL]"}
+"""Of options that may name a shell."""
 
 
-class UnloadedVerb(TyperCommand):
-    """Stands in the help for a verb, and lets the verb itself answer as soon as it is called or completed."""
-
-    def __init__(self, name: str, verb: Verb) -> None:
-        super().__init__(name, help=verb.summary, rich_markup_mode=None)
-        self.verb = verb
-
-    @cached_property
-    def loaded(self) -> Any:
-        """The verb with its arguments and options."""
-        alone = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False, add_completion=False)
-        epilog = f"Example:\n\n\b\n    {self.verb.example}"
-        alone.command(self.name, epilog=epilog)(self.verb.function())
-        return typer.main.get_command(alone)
-
-    def make_context(self, *arguments: Any, **settings: Any) -> Any:
-        """Load the verb; from here on click sees the verb only."""
-        return self.loaded.make_context(*arguments, **settings)
+def _asking(flag: str, callback: Any, text: str, **settings: Any) -> click.Option:
+    """Return an option that answers at once."""
+    return click.Option([flag], callback=callback, expose_value=False, is_eager=True, help=text, **settings)
 
 
-# typer carries click inside in new versions and imports it in old ones; this name is the same in both.
-UsageProblem: type[Any] = next(
-    base for base in typer.BadParameter.__mro__ if base.__name__ == "ClickException"
-)
-
-COMPLETION = "_CREDIBLY_COMPLETE"
-"""Set by the shell that asks for completions (`--install-completion`)."""
-
-app = typer.Typer(
-    name="credibly",
-    rich_markup_mode=None,  # plain help: examples can be copied from a narrow terminal
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-
-
-def _print_version(wanted: bool) -> None:
+def _print_version(context: click.Context, option: click.Parameter, wanted: bool) -> None:
     if wanted:
         # The version is written once, in the package itself, which is loaded when anything here runs.
         # tach-ignore(the version is a constant of the package)
         from credibly import __version__
 
         sys.stdout.write(f"credibly {__version__}\n")
-        raise typer.Exit
+        raise click.exceptions.Exit
 
 
-@app.callback(invoke_without_command=True)
-def root(
-    context: typer.Context,
-    version: Annotated[
-        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
-    ] = False,
-) -> None:
-    """How far can a model's claims about its own uncertainty be believed?
-
-    Begin with `credibly demo`, or with `credibly report FILE`.
-    """
+@click.pass_context
+def _help_if_alone(context: click.Context) -> None:
     if context.invoked_subcommand is None:
         sys.stdout.write(f"{context.get_help()}\n")
 
@@ -221,16 +87,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         _invoke(sys.argv[1:] if arguments is None else list(arguments))
         sys.stdout.flush()
-    except typer.Exit as wanted:
+    except click.exceptions.Exit as wanted:
         return wanted.exit_code
-    except SystemExit as wanted:  # typer leaves like this after it has answered a shell
-        return int(wanted.code or 0)
+    except Refused as error:
+        return _fail(error.message)
     except CrediblyError as error:
-        from credibly.cli.output import sentence  # loads NumPy, which most failures have loaded
+        from credibly.cli.output import sentence  # loads NumPy, which most runs do without until here
 
         return _fail(sentence(error))
-    except UsageProblem as error:
-        return _fail(f"{error.format_message().rstrip('.')}. Try `{_help_of(error)}`.")
+    except click.ClickException as error:
+        said = error.format_message().rstrip(".")
+        return _fail(f"{said}{'' if said.endswith('?') else '.'} Try `{_help_of(error)}`.")
     except BrokenPipeError:
         # The reader has gone; Python would complain once more when it flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -270,15 +137,14 @@ def _open_closed_streams() -> None:
 
 
 def _invoke(arguments: list[str]) -> None:
-    """Run the verb; typer's own `main` has other exit codes for closed pipes and interrupts."""
-    group = typer.main.get_command(app)
-    add_verbs(group)
+    """Run the verb; click's own `main` has other exit codes for closed pipes and interrupts."""
+    group = program()
     if COMPLETION in os.environ:
-        group.main(prog_name="credibly")  # answers the shell that asks, and leaves
+        raise click.exceptions.Exit(answer(group))
     try:
         context = group.make_context("credibly", arguments)
-    except typer.Exit as wanted:  # no verb has run yet, so this is no conflict
-        raise typer.Exit(codes.BAD_INPUT if wanted.exit_code else codes.RAN) from None
+    except click.exceptions.Exit as wanted:  # no verb has run yet, so this is no conflict
+        raise click.exceptions.Exit(codes.BAD_INPUT if wanted.exit_code else codes.RAN) from None
     with context:
         group.invoke(context)
 

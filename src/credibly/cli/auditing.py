@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Annotated, Literal
 
-import typer
-
-from credibly.cli import options
+from credibly.calls.options import AUDITED, N_RESAMPLES, SEED
 from credibly.cli.numbers import LEVEL, leave, require_gate
 from credibly.cli.output import Cell, Output, Table, progress, rounded, with_flags
-from credibly.cli.reading import Reading, Streaming
+from credibly.cli.reading import opened
+from credibly.cli.typed import Typed
 from credibly.hypotests import audit
 from credibly.results.audit import AuditGroup, AuditResult
 from credibly.results.base import jsonable
@@ -31,99 +29,18 @@ COLUMNS = (
 )
 PAIRS = frozenset({"interval"})
 
-Depth = Annotated[
-    int, typer.Option("--depth", metavar="N", help="Maximum number of attributes that define a group.")
-]
-Quantiles = Annotated[
-    int,
-    typer.Option(
-        "--n-quantiles", metavar="N", help=("Number of parts that numeric attributes are split into.")
-    ),
-]
-MinSize = Annotated[
-    int,
-    typer.Option(
-        "--min-size",
-        metavar="N",
-        help=("Minimum number of rows in a group; rarer levels of an attribute are merged."),
-    ),
-]
-Margin = Annotated[
-    float | None,
-    typer.Option(
-        "--margin",
-        metavar="SHARE",
-        help="Also say which groups are not shown to be within this gap: 0.05 is five points.",
-    ),
-]
-Hypothesis = Annotated[
-    Literal["mean", "set"] | None,
-    typer.Option(
-        "--hypothesis",
-        metavar="mean|set",
-        help="For credal sets: test the mean, or allow any distribution in the set.  "
-        "[default: set for intervals and beliefs, else mean]",
-    ),
-]
 
-
-def audit_file(
-    file: options.PredictionsFile,
-    *,
-    by: options.By = None,
-    labels: options.Labels = None,
-    kind: options.Kind = None,
-    member_axis: options.MemberAxis = None,
-    drop_invalid: options.DropInvalid = False,
-    normalise: options.Normalise = False,
-    columns: options.Columns = None,
-    exclude: options.Exclude = None,
-    ignore_label: options.IgnoreLabel = None,
-    n_raters: options.NRaters = None,
-    id_column: options.IdColumn = None,
-    classes: options.Classes = None,
-    levels: options.Levels = None,
-    member_weights: options.MemberWeights = None,
-    clusters: options.Clusters = None,
-    blocks: options.Blocks = None,
-    stream: options.Stream = False,
-    chunk_rows: options.ChunkRows = None,
-    skip_bad_shards: options.SkipBadShards = False,
-    engine: options.EngineName = "local",
-    scheduler: options.Scheduler = None,
-    depth: Depth = 2,
-    n_quantiles: Quantiles = 4,
-    min_size: MinSize = 20,
-    hypothesis: Hypothesis = None,
-    n_resamples: options.Resamples = 999,
-    margin: Margin = None,
-    seed: options.Seed = 0,
-    fail_on: options.FailOn = None,
-    as_json: options.AsJson = False,
-    quiet: options.Quiet = False,
-) -> None:
-    """Is it calibrated for everyone? Audit all groups.
-
-    Looks at every group that the attributes form, alone and together, and adjusts p-values for all groups. On
-    a terminal it shows only the groups that are off and that no other group explains; pipes and JSON get all
-    groups.
-    """
-    require_gate(fail_on, margin)
-    reading = Reading.typed(locals())
-    streaming = Streaming(stream, chunk_rows, skip_bad_shards, engine, scheduler)
-    output = Output(as_json, quiet)
-    with streaming.opened(reading, output) as data, progress(quiet=output.quiet) as tell:
+def audit_file(typed: Typed) -> None:
+    """Is it calibrated for everyone? Audit all groups."""
+    require_gate(typed)
+    output, margin = Output(typed.json, typed.quiet), typed.margin
+    with opened(typed.file, typed, output) as data, progress(quiet=output.quiet) as tell:
         whole = data.loaded()
         result = audit(
             *data.arguments,
             groups=None if whole is None else whole.groups,  # chunks bring their own
-            depth=depth,
-            n_quantiles=n_quantiles,
-            min_size=min_size,
-            hypothesis=hypothesis,
+            **typed.of((*AUDITED, N_RESAMPLES, SEED)),
             level=LEVEL,
-            n_resamples=n_resamples,
-            rng=seed,
             progress=None if tell is None else lambda done, total: tell("replicates", done, total),
         )
     open_groups = () if margin is None else result.not_within(margin)
@@ -133,7 +50,7 @@ def audit_file(
         _show(result, output)
         if margin is not None:
             output.notes([_within(result, open_groups, margin)])
-    leave(fail_on, [result.verdict()], shown=not open_groups)
+    leave(typed.fail_on, [result.verdict()], shown=not open_groups)
 
 
 def _within(result: AuditResult, open_groups: tuple[AuditGroup, ...], margin: float) -> str:

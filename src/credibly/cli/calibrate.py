@@ -6,31 +6,25 @@ import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
-import typer
 
-from credibly._arrays.checks import require_integer
 from credibly._arrays.errors import FileError, InputError
-from credibly.cli import options
+from credibly.calls.options import DRAWS, FOLDS, STATISTIC
 from credibly.cli.output import Cell, Output, Table, progress, with_flags
-from credibly.cli.reading import Reading
+from credibly.cli.reading import labelled, read, require_elsewhere
+from credibly.cli.typed import Typed
 from credibly.evaluation import evaluate
 from credibly.io import labels_beside, require_target, require_writable, save
 from credibly.predictions import Dataset
 from credibly.recalibrate import Recalibration, recalibration_report
 from credibly.recalibrate import load as load_recalibration
-from credibly.recalibrate.files import NAMED, named_recalibration
+from credibly.recalibrate.files import named_recalibration
 from credibly.results.estimates import Estimate
 from credibly.results.recalibration import Change, RecalibrationReport
 from credibly.results.tests import HypotestResult
 
-METHODS = (
-    "temperature, bias, platt (or sigmoid), curve, isotonic, beta, vector, matrix, noise, order, venn_abers, "
-    "members, alpha, credal; for real values shift, scale, shift+scale, linear, linear+scale, spread, tails, "
-    "skew, isotonic, levels, scale_by_features; join with + to apply one after the other"
-)
 COLUMNS = (
     "method",
     "statistic",
@@ -45,78 +39,21 @@ COLUMNS = (
 )
 
 
-def _names(incomplete: str) -> list[str]:
-    return [name for name in NAMED if name.startswith(incomplete)]
-
-
-Method = Annotated[
-    str | None,
-    typer.Option(
-        "--method",
-        metavar="NAME",
-        help=f"What to fit: {METHODS}. Default: the repair that the report's headline advises.",
-        autocompletion=_names,
-    ),
-]
-Methods = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--method",
-        metavar="NAME",
-        help=f"What to compare; repeat for several: {METHODS}. Default: the repairs that a report tries.",
-        autocompletion=_names,
-    ),
-]
 _WITHOUT_META = (".csv", ".tsv")
 """Tables of text, which have no place for what was done to the predictions."""
 
-Folds = Annotated[int, typer.Option("--folds", metavar="N", help="Number of folds; each is held out once.")]
 
-
-def fit_file(
-    file: options.PredictionsFile,
-    out: Annotated[Path, typer.Argument(metavar="OUT", help="New JSON file for the fitted recalibration.")],
-    *,
-    labels: options.Labels = None,
-    kind: options.Kind = None,
-    member_axis: options.MemberAxis = None,
-    drop_invalid: options.DropInvalid = False,
-    normalise: options.Normalise = False,
-    columns: options.Columns = None,
-    exclude: options.Exclude = None,
-    ignore_label: options.IgnoreLabel = None,
-    n_raters: options.NRaters = None,
-    id_column: options.IdColumn = None,
-    classes: options.Classes = None,
-    levels: options.Levels = None,
-    member_weights: options.MemberWeights = None,
-    clusters: options.Clusters = None,
-    blocks: options.Blocks = None,
-    by: options.By = None,
-    method: Method = None,
-    seed: options.Seed = 0,
-    force: options.Force = False,
-    as_json: options.AsJson = False,
-    quiet: options.Quiet = False,
-) -> None:
-    """Fit a recalibration on predictions and labels.
-
-    Without --method, the data are diagnosed and the repair that helps is fitted; with --by, the groups of
-    that attribute may have a repair of their own. With --by and --method, temperature, bias and platt (for
-    real values shift and scale) are fitted by group, and other methods are refused. Features in the
-    file are used by methods that take them.
-    """
-    reading = Reading.typed(locals())
-    output = Output(as_json, quiet)
-    chosen = None if method is None else named_recalibration(method)
-    seed = require_integer(seed, "rng", 0)
-    reading.require_elsewhere(out)
-    require_writable(out, overwrite=force)
-    data = reading.labelled(output)
+def fit_file(typed: Typed) -> None:
+    """Fit a recalibration on predictions and labels."""
+    output, out, seed = Output(typed.json, typed.quiet), typed.out, typed.rng
+    chosen = None if typed.method is None else named_recalibration(typed.method)
+    require_elsewhere(out, typed.file, typed.labels)
+    require_writable(out, overwrite=typed.overwrite)
+    data = labelled(typed.file, typed, output)
     groups, why = data.groups, ""
     if chosen is None:
         chosen, groups, why = _repair(data, seed, output)
-    elif by is None:  # a column `group` that nobody named changes no method
+    elif typed.groups is None:  # a column `group` that nobody named changes no method
         groups = None
     for step in chosen.parts:
         if hasattr(step, "rng"):  # folds that choose a penalty, or a held-out part
@@ -128,7 +65,7 @@ def fit_file(
             features=data.features if chosen.takes_features else None,
             groups=None if groups is None else _one_group(groups),
         )
-    written = chosen.save(out, overwrite=force)
+    written = chosen.save(out, overwrite=typed.overwrite)
     if output.as_json:
         output.json({**chosen.to_dict(), "written": str(written), "why": why or None})
         return
@@ -155,58 +92,29 @@ def _beside(data: Dataset, out: Path) -> Any:
     return {name: one for name, one in {**groups, **data.others}.items() if one is not None}
 
 
-def apply_file(
-    recalibration: Annotated[
-        Path, typer.Argument(metavar="CALIBRATION", help="File written by `credibly calibrate fit`.")
-    ],
-    file: options.PredictionsFile,
-    out: Annotated[Path, typer.Argument(metavar="OUT", help="New file; its extension is the format.")],
-    *,
-    labels: options.Labels = None,
-    kind: options.Kind = None,
-    member_axis: options.MemberAxis = None,
-    drop_invalid: options.DropInvalid = False,
-    normalise: options.Normalise = False,
-    columns: options.Columns = None,
-    exclude: options.Exclude = None,
-    ignore_label: options.IgnoreLabel = None,
-    n_raters: options.NRaters = None,
-    id_column: options.IdColumn = None,
-    classes: options.Classes = None,
-    levels: options.Levels = None,
-    member_weights: options.MemberWeights = None,
-    clusters: options.Clusters = None,
-    blocks: options.Blocks = None,
-    by: options.By = None,
-    force: options.Force = False,
-    as_json: options.AsJson = False,
-    quiet: options.Quiet = False,
-) -> None:
-    """Apply a fitted recalibration to other predictions.
-
-    Labels, features, groups, names and all other columns of the file are kept.
-    """
-    reading = Reading.typed(locals())
-    output = Output(as_json, quiet)
-    reading.require_elsewhere(out, recalibration)
+def apply_file(typed: Typed) -> None:
+    """Apply a fitted recalibration to other predictions."""
+    output, recalibration, out = Output(typed.json, typed.quiet), typed.recalibration, typed.out
+    files = (typed.file, typed.labels, recalibration)
+    require_elsewhere(out, *files)
     if out.suffix.lower() == ".npy":
-        reading.require_elsewhere(labels_beside(out), recalibration)
-    require_target(out, overwrite=force)
-    if recalibration.suffix != ".json" and Path(reading.file).suffix == ".json":
+        require_elsewhere(labels_beside(out), *files)
+    require_target(out, overwrite=typed.overwrite)
+    if recalibration.suffix != ".json" and Path(typed.file).suffix == ".json":
         raise FileError(
             f"'{recalibration}'",
             "must be a file written by `credibly calibrate fit`",
-            f"the JSON file is the second one, '{reading.file}'",
-            f"Swap them: `credibly calibrate apply {reading.file} {recalibration} {out}`.",
+            f"the JSON file is the second one, '{typed.file}'",
+            f"Swap them: `credibly calibrate apply {typed.file} {recalibration} {out}`.",
         )
     chosen = load_recalibration(recalibration)
-    data = reading.dataset(output)
+    data = read(typed.file, typed, output)
     with warnings.catch_warnings():  # the same words stand in the notes of what is made
         warnings.simplefilter("ignore", UserWarning)
         made = chosen.apply(
             data.predictions,
             features=_features(chosen, data.features),
-            groups=_one_group(data.groups) if by is not None or chosen.fitted_by_group else None,
+            groups=_one_group(data.groups) if typed.groups is not None or chosen.fitted_by_group else None,
         )
     applied = {} if out.suffix.lower() in _WITHOUT_META else {"recalibration": chosen.describe()}
     written = save(
@@ -219,7 +127,7 @@ def apply_file(
         ids=data.ids,
         classes=data.classes,
         meta={**data.meta, **applied},
-        overwrite=force,
+        overwrite=typed.overwrite,
     )
     if output.as_json:
         output.json({"written": str(written), "n": len(made), "applied": chosen.describe()})
@@ -228,60 +136,26 @@ def apply_file(
     output.notes(map(with_flags, made.notes))
 
 
-def compare_file(
-    file: options.PredictionsFile,
-    *,
-    labels: options.Labels = None,
-    kind: options.Kind = None,
-    member_axis: options.MemberAxis = None,
-    drop_invalid: options.DropInvalid = False,
-    normalise: options.Normalise = False,
-    columns: options.Columns = None,
-    exclude: options.Exclude = None,
-    ignore_label: options.IgnoreLabel = None,
-    n_raters: options.NRaters = None,
-    id_column: options.IdColumn = None,
-    classes: options.Classes = None,
-    levels: options.Levels = None,
-    member_weights: options.MemberWeights = None,
-    clusters: options.Clusters = None,
-    blocks: options.Blocks = None,
-    by: options.By = None,
-    method: Methods = None,
-    folds: Folds = 5,
-    statistic: options.Statistics = None,
-    n_resamples: options.Resamples = 999,
-    n_bins: options.Bins = 15,
-    seed: options.Seed = 0,
-    as_json: options.AsJson = False,
-    quiet: options.Quiet = False,
-) -> None:
-    """Compare statistics before and after, on held-out folds.
-
-    Differences are paired by instance; p-values come from the calibration tests, adjusted for all of them.
-    """
-    reading = Reading.typed(locals())
-    output = Output(as_json, quiet)
-    data = reading.labelled(output)
-    if by is not None and method is not None and not any(named_recalibration(m).takes_groups for m in method):
+def compare_file(typed: Typed) -> None:
+    """Compare statistics before and after, on held-out folds."""
+    output, methods = Output(typed.json, typed.quiet), typed.methods
+    data = labelled(typed.file, typed, output)
+    by_group = typed.groups is not None
+    if by_group and methods is not None and not any(named_recalibration(m).takes_groups for m in methods):
         raise InputError(
             "`--by`",
             "must go with a method that is fitted by group",
-            f"got {', '.join(method)}",
+            f"got {', '.join(methods)}",
             "Add `--method temperature`, `bias`, `platt` or, for real values, `shift` or `scale`.",
         )
     with progress(quiet=output.quiet) as tell, _warnings_as_notes(output):
         report = recalibration_report(
             data.predictions,
             data.labels,
-            method,
-            cv=folds,
+            methods,
             features=data.features,
-            groups=_one_group(data.groups) if by is not None else None,
-            statistics=statistic,
-            n_bins=n_bins,
-            n_resamples=n_resamples,
-            rng=seed,
+            groups=_one_group(data.groups) if by_group else None,
+            **typed.of((FOLDS, STATISTIC, *DRAWS)),
             progress=None if tell is None else lambda done, total: tell("methods", done, total),
             clusters=data.clusters,
         )

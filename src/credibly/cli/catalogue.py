@@ -13,8 +13,8 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
-from credibly.cli import options
 from credibly.cli.output import Output, Table
+from credibly.cli.typed import Typed
 from credibly.results.base import SCHEMA_VERSION
 from credibly.statistics import Statistic, registered
 
@@ -25,9 +25,9 @@ SUBJECTS = frozenset({"predictions", "models", "decisions", "sets"})
 COLUMNS = ("name", "kind", "room", "tail", "labels", "settings", "reference", "summary")
 
 
-def list_names(*, as_json: options.AsJson = False, quiet: options.Quiet = False) -> None:
+def list_names(typed: Typed) -> None:
     """Every statistic, test and measure, with its reference."""
-    output = Output(as_json, quiet)
+    output = Output(typed.json, typed.quiet)
     entries = [*map(_statistic, registered().values()), *map(_function, functions())]
     if output.as_json:
         output.json({"schema_version": SCHEMA_VERSION, "type": "Catalogue", "entries": entries})

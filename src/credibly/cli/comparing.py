@@ -6,16 +6,16 @@ import dataclasses
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
-import typer
 
 from credibly._arrays.errors import InputError
 from credibly._arrays.namespace import is_array, to_host
-from credibly.cli import options
+from credibly.calls.options import DRAWS, MEASURE, STATISTIC, TRADEOFF
 from credibly.cli.output import Cell, Output, Table, progress, with_flags
-from credibly.cli.reading import Reading, Streaming, command
+from credibly.cli.reading import engine, in_chunks, read, require_elsewhere, scanned
+from credibly.cli.typed import Typed
 from credibly.evaluation import (
     Comparison,
     ScoreComparison,
@@ -42,128 +42,32 @@ COLUMNS = (
     "distance",
     "imprecision",
 )
-TRADEOFFS = [0.0, 0.1, 0.5, 1.0, 2.0]
-
-Files = Annotated[
-    list[str],
-    typer.Argument(
-        metavar="FILE...",
-        help=("Predictions for the same instances: one file, or one pattern in quotes, per model."),
-    ),
-]
-Tradeoffs = Annotated[
-    list[float],
-    typer.Option("--tradeoff", metavar="X", help="Cost of imprecision, 0 to inf; repeat for several."),
-]
-MeasureName = Annotated[
-    str | None,
-    typer.Option(
-        "--measure",
-        metavar="NAME",
-        help="Imprecision: hartley, dubois_prade, koerner, entropy_gap, credal_size, u65 or u80.",
-    ),
-]
-Draws = Annotated[int, typer.Option("--n-resamples", metavar="N", help="Bootstrap draws of instances.")]
-Bins = Annotated[
-    int | None,
-    typer.Option("--n-bins", metavar="N", help="Number of bins of the ECE.  [default: 15]"),
-]
-OutFile = Annotated[
-    Path | None, typer.Option("--out", metavar="FILE", help="Also write the comparison as an HTML file.")
-]
 
 
-def compare_files(
-    files: Files,
-    *,
-    labels: options.Labels = None,
-    kind: options.Kind = None,
-    member_axis: options.MemberAxis = None,
-    drop_invalid: options.DropInvalid = False,
-    normalise: options.Normalise = False,
-    columns: options.Columns = None,
-    exclude: options.Exclude = None,
-    ignore_label: options.IgnoreLabel = None,
-    n_raters: options.NRaters = None,
-    id_column: options.IdColumn = None,
-    classes: options.Classes = None,
-    levels: options.Levels = None,
-    member_weights: options.MemberWeights = None,
-    clusters: options.Clusters = None,
-    blocks: options.Blocks = None,
-    stream: options.Stream = False,
-    chunk_rows: options.ChunkRows = None,
-    skip_bad_shards: options.SkipBadShards = False,
-    engine: options.EngineName = "local",
-    scheduler: options.Scheduler = None,
-    tradeoff: Tradeoffs = TRADEOFFS,
-    measure: MeasureName = None,
-    statistic: options.Statistics = None,
-    n_resamples: Draws = 1000,
-    n_bins: Bins = None,
-    seed: options.Seed = 0,
-    out: OutFile = None,
-    force: options.Force = False,
-    as_json: options.AsJson = False,
-    quiet: options.Quiet = False,
-) -> None:
-    """Compare models: faults, ranking, ties, paired differences.
-
-    The model with the smallest log loss is the one that others' calibration errors are compared with.
-    Mean score = distance to the labels + trade-off x imprecision; smaller is better.
-    Every set is also ranked by its mean, as NAME Avg.
-    Real values are ranked by CRPS, interval score and log loss, or by --statistic; with it, so are classes
-    (--statistic rps for ordered ones).
-    """
-    typed = locals()
-    readings = [Reading.typed(typed, file=one) for one in files]
-    streaming = Streaming(stream, chunk_rows, skip_bad_shards, engine, scheduler)
-    output = Output(as_json, quiet)
+def compare_files(typed: Typed) -> None:
+    """Compare models: faults, ranking, ties, paired differences."""
+    output, out = Output(typed.json, typed.quiet), typed.out
     if out is not None:
-        require_place(readings, out, force)
-    flags: list[Any] = [flag for one in tradeoff for flag in ("--tradeoff", one)]
-    named = {"measure": measure, "n-bins": n_bins, "out": out}
-    for name, value in named.items():
-        flags += [] if value is None else [f"--{name}", value]
-    flags += [flag for one in statistic or () for flag in ("--statistic", one)]
-    flags += ["--n-resamples", n_resamples, "--seed", seed]
-    comparison = run_comparison(
-        readings,
-        streaming,
-        output,
-        ("compare", flags),
-        tradeoffs=tradeoff,
-        measure=measure,
-        statistics=statistic,
-        n_resamples=n_resamples,
-        n_bins=n_bins,
-        rng=seed,
-    )
+        require_place(typed, out)
+    settings = typed.of((TRADEOFF, MEASURE, STATISTIC, *DRAWS))
+    comparison = run_comparison(typed, output, settings)
     if out is not None:
-        comparison.report(out, overwrite=force)
+        comparison.report(out, overwrite=typed.overwrite)
     _print(comparison, output, out)
 
 
-def require_place(readings: Sequence[Reading], out: Path, force: bool) -> None:
+def require_place(typed: Typed, out: Path) -> None:
     """Raise unless a report of these files can be written to `out`, which must not be one of them."""
-    for reading in readings:
-        reading.require_elsewhere(out)
-    require_writable(out, overwrite=force or is_report(out))
+    require_elsewhere(out, *typed.files, typed.labels)
+    require_writable(out, overwrite=typed.overwrite or is_report(out))
 
 
 def run_comparison(
-    readings: Sequence[Reading],
-    streaming: Streaming,
-    output: Output,
-    typed: tuple[str, Sequence[Any]],
-    **settings: Any,
+    typed: Typed, output: Output, settings: dict[str, Any], **settled: Any
 ) -> Comparison | ScoreComparison:
-    """Compare the models in several files, with progress, and record the command that does it again."""
-    files = [reading.file for reading in readings]
-    names = _names(files)
-    verb, flags = typed
-    words = [*files[:-1], *readings[-1].words(), *streaming.words()]
-    with _models(readings, streaming, output) as models, progress(quiet=output.quiet) as tell:
+    """Compare the models in several files, with progress, and record the call."""
+    names = _names(typed.files)
+    with _models(typed, output) as models, progress(quiet=output.quiet) as tell:
         samples = [one.sample for one in models]
         notes = _shared_notes(names, samples)
         output.notes(map(with_flags, notes))
@@ -177,7 +81,7 @@ def run_comparison(
                 "digests": [one.digest for one in samples],
                 "notes": notes,
                 "dropped": samples[0].dropped,
-                "command": command(verb, *words, *flags),
+                "call": typed.call(typed.files, models=names, **settled).to_dict(),
             },
             **settings,
         )
@@ -191,16 +95,16 @@ def _without_clusters(rows: Rows) -> Rows:
 
 
 @contextmanager
-def _models(readings: Sequence[Reading], streaming: Streaming, output: Output) -> Iterator[list[Rows]]:
+def _models(typed: Typed, output: Output) -> Iterator[list[Rows]]:
     """Open all models, in chunks where one of them has to be; their notes are said together."""
     output = dataclasses.replace(output, quiet=True)
-    if any(streaming.takes(reading) for reading in readings):
-        with streaming.running() as engine:
-            yield [streaming.scanned(reading, engine, output) for reading in readings]
+    if any(in_chunks(file, typed) for file in typed.files):
+        with engine(typed) as workers:
+            yield [scanned(file, typed, workers, output) for file in typed.files]
     else:
-        first, *others = [reading.dataset(output) for reading in readings]
+        first, *others = [read(file, typed, output) for file in typed.files]
         data = [first, *(matched(one, first, Path(one.source).name) for one in others)]
-        labels = _common_labels([reading.file for reading in readings], data)
+        labels = _common_labels(typed.files, data)
         yield [InMemory(dataclasses.replace(one, labels=labels)) for one in data]
 
 

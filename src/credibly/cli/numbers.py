@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
-import typer
+from click.exceptions import Exit
 
 from credibly._arrays.errors import InputError
-from credibly.cli import codes, options
+from credibly.calls.options import DEFAULT_MARGIN, DRAWS, RECALIBRATE, STATISTIC
+from credibly.cli import codes
 from credibly.cli.output import Cell, Output, Table, progress, with_flags
-from credibly.cli.reading import Reading, Replication, Streaming, command
+from credibly.cli.reading import opened
+from credibly.cli.typed import Typed
 from credibly.evaluation import Evaluation, NumberRow, evaluate, number_rows
 from credibly.evaluation.survey import MISREAD
 from credibly.evaluation.words import crps_in_words
@@ -39,51 +42,12 @@ SPLIT = ("brier", "crps")
 """Losses that are split into parts."""
 
 
-def evaluate_file(
-    file: options.PredictionsFile,
-    *,
-    labels: options.Labels = None,
-    kind: options.Kind = None,
-    member_axis: options.MemberAxis = None,
-    drop_invalid: options.DropInvalid = False,
-    normalise: options.Normalise = False,
-    columns: options.Columns = None,
-    exclude: options.Exclude = None,
-    ignore_label: options.IgnoreLabel = None,
-    n_raters: options.NRaters = None,
-    id_column: options.IdColumn = None,
-    classes: options.Classes = None,
-    levels: options.Levels = None,
-    member_weights: options.MemberWeights = None,
-    claimed: options.Claimed = None,
-    clusters: options.Clusters = None,
-    blocks: options.Blocks = None,
-    by: options.By = None,
-    stream: options.Stream = False,
-    chunk_rows: options.ChunkRows = None,
-    skip_bad_shards: options.SkipBadShards = False,
-    engine: options.EngineName = "local",
-    scheduler: options.Scheduler = None,
-    statistic: options.Statistics = None,
-    n_resamples: options.Resamples = 999,
-    n_bins: options.Bins = 15,
-    margin: options.Margin = None,
-    relative_margin: options.RelativeMargin = None,
-    seed: options.Seed = 0,
-    fail_on: options.FailOn = None,
-    as_json: options.AsJson = False,
-    quiet: options.Quiet = False,
-) -> None:
+def evaluate_file(typed: Typed) -> None:
     """Findings, and all numbers with intervals."""
-    reading = Reading.typed(locals())
-    streaming = Streaming(stream, chunk_rows, skip_bad_shards, engine, scheduler)
-    replication = Replication(n_resamples, n_bins, seed)
-    output = Output(as_json, quiet)
-    words = [*reading.words(), *streaming.words()]
-    require_gate(fail_on, margin, relative_margin)
-    with streaming.opened(reading, output) as data:
-        limit = margin_of(data, margin, relative_margin)
-        evaluation = run(data, "evaluate", words, output, replication, statistic, margin=limit)
+    output = Output(typed.json, typed.quiet)
+    require_gate(typed)
+    with opened(typed.file, typed, output) as data:
+        evaluation = run(data, typed, output, [typed.file])
     if output.as_json:
         output.json(evaluation.to_dict())
     else:
@@ -99,42 +63,27 @@ def evaluate_file(
         n = evaluation.predictions.n
         said = [crps_in_words(parts, n)] if isinstance(parts, CrpsDecomposition) else []
         output.notes([*([] if output.terminal else _misread(evaluation)), *said, *remarks(evaluation)])
-    leave(fail_on, (one.word for one in evaluation.findings), shown=is_shown(evaluation))
+    leave(typed.fail_on, (one.word for one in evaluation.findings), shown=is_shown(evaluation))
 
 
-def run(
-    data: Rows,
-    verb: str,
-    words: Iterable[str],
-    output: Output,
-    replication: Replication,
-    statistics: list[str] | None = None,
-    recalibrate: list[str] | None = None,
-    *,
-    margin: float,
-) -> Evaluation:
-    """Evaluate a data set, with progress, and record the command that does it again."""
-    flags = [flag for name in statistics or () for flag in ("--statistic", name)]
-    flags += [flag for name in recalibrate or () for flag in ("--recalibrate", name)]
+def run(data: Rows, typed: Typed, output: Output, files: Sequence[str] = (), **settled: Any) -> Evaluation:
+    """Evaluate a data set, with progress, and record the call."""
+    margin = margin_of(data, typed)
     source = {
         "path": data.sample.source,
         "digest": data.sample.digest,
         "dropped": data.sample.dropped,
         "notes": data.sample.notes,
-        "command": command(verb, *words, *flags, "--margin", margin, *replication.words()),
+        "call": typed.call(files, margin=margin, **settled).to_dict(),
     }
     with progress(quiet=output.quiet) as tell:
         return evaluate(
             data,
-            statistics=statistics,
-            n_bins=replication.n_bins,
-            n_resamples=replication.n_resamples,
-            rng=replication.seed,
+            **typed.of((STATISTIC, *DRAWS, RECALIBRATE)),
             level=LEVEL,
             margin=margin,
             progress=tell,
             source=source,
-            recalibrate=recalibrate or None,
         )
 
 
@@ -146,9 +95,8 @@ def remarks(evaluation: Evaluation) -> Iterator[str]:
     for what, reason in evaluation.not_run:
         left_out.setdefault(reason, []).append(what)
     for reason, names in left_out.items():
-        several = len(names) > 1 and reason.startswith("it ")
-        why = f"each {reason.removeprefix('it ')}" if several else reason
-        yield f"not run: {', '.join(names)}, because {with_flags(why)}"
+        each = "each " if len(names) > 1 else ""
+        yield f"not run: {', '.join(names)}, {each}because {with_flags(reason)}"
 
 
 def _misread(evaluation: Evaluation) -> Iterator[str]:
@@ -163,22 +111,24 @@ def with_bins(statistic: Statistic, n_bins: int) -> Statistic:
     return statistic.with_(n_bins=n_bins) if "n_bins" in statistic.settings() else statistic
 
 
-def require_gate(fail_on: str | None, margin: float | None, relative: float | None = None) -> None:
+def require_gate(typed: Typed) -> None:
     """Raise unless a gate that asks what was shown has a margin, and that margin one meaning."""
+    margin, relative = typed.margin, typed.values.get("relative_margin")
     if margin is not None and relative is not None:
         raise InputError(
             "`--margin` and `--relative-margin`", "are alternatives", "got both", "Leave one of them out."
         )
-    if fail_on == NOT_SHOWN and margin is None and relative is None:
+    if typed.fail_on == NOT_SHOWN and margin is None and relative is None:
         raise InputError(
             "`--fail-on not-shown`", "needs a margin", "got none", "Add `--margin 0.02` for two points."
         )
 
 
-def margin_of(data: Rows, margin: float | None, relative: float | None) -> float:
+def margin_of(data: Rows, typed: Typed) -> float:
     """Return the margin in points; a relative one is a share of what is stated of the event on average."""
+    relative = typed.values.get("relative_margin")
     if relative is None:
-        return options.MARGIN if margin is None else margin
+        return DEFAULT_MARGIN if typed.margin is None else float(typed.margin)
     if not 0.0 < relative < 1.0:
         raise InputError(
             "`--relative-margin`",
@@ -186,7 +136,7 @@ def margin_of(data: Rows, margin: float | None, relative: float | None) -> float
             f"got {relative:g}",
             "Write 0.2 for a fifth of the stated frequency.",
         )
-    return relative * stated_events(data)
+    return float(relative * stated_events(data))
 
 
 def is_shown(evaluation: Evaluation) -> bool:
@@ -199,7 +149,7 @@ def leave(fail_on: str | None, words: Iterable[str], *, shown: bool = True) -> N
     """Exit with 1 where `--fail-on` asks for that: a conflict, or a margin that was not shown to hold."""
     conflict = CONFLICT in set(words)
     if (fail_on is not None and conflict) or (fail_on == NOT_SHOWN and not shown):
-        raise typer.Exit(codes.CONFLICT)
+        raise Exit(codes.CONFLICT)
 
 
 def _estimates(evaluation: Evaluation) -> Table:

@@ -16,8 +16,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+import click
+
 from credibly._arrays.checks import NAMED_ROWS, InvalidRowsError
 from credibly._arrays.errors import CrediblyError, Remedy
+from credibly.calls.options import Option
+from credibly.calls.verbs import VERBS
 from credibly.predictions.point import ROUNDED
 from credibly.results.base import jsonable
 
@@ -37,48 +41,20 @@ _UNBROKEN = 19
 
 _ANY_WIDTH = 100_000
 
-_SEVERAL = ("method", "model", "statistic", "tradeoff")
-_ALIKE = (
-    "kind",
-    "labels",
-    "normalise",
-    "columns",
-    "exclude",
-    "classes",
-    "levels",
-    "claimed",
-    "id",
-    "clusters",
-    "blocks",
-    "measure",
-    "hypothesis",
-    "margin",
-    "width",
-    "gap",
-    "power",
-)
-_LONGER = (
-    "member_axis",
-    "member_weights",
-    "n_bins",
-    "n_resamples",
-    "chunk_rows",
-    "drop_invalid",
-    "skip_bad_shards",
-    "ignore_label",
-    "n_raters",
-)
-FLAGS: dict[str, str] = {
-    "rng": "--seed",
-    "groups": "--by",
-    "overwrite": "--force",
-    **{name: f"--{name}" for name in _ALIKE},
-    **{name + ending: f"--{name}" for name in _SEVERAL for ending in ("", "s")},
-    **{name: f"--{name.replace('_', '-')}" for name in _LONGER},
-}
-"""Arguments of the library, and the flags they are here."""
-_DATA = frozenset({"labels", "classes", "columns", "id", "levels", "clusters", "member_weights"})
+_DATA = frozenset({"labels", "classes", "columns", "id", "levels", "clusters", "member_weights", "weights"})
 """Names of arrays too: an argument only where a value is given."""
+
+
+def flags_of(rows: Iterable[Option]) -> dict[str, str]:
+    """Return the flags by keywords of the library; one of several values is also known by its own name."""
+    found: dict[str, str] = {}
+    for row in rows:
+        found |= {row.name: row.flag} | ({row.flag[2:]: row.flag} if row.many else {})
+    return found
+
+
+FLAGS = flags_of(row for verb in VERBS.values() for row in verb.rows)
+"""Arguments of the library, and the flags they are in some verb."""
 
 MOST_ROWS = 100
 """Rows that an error lists; who needs more of them has another problem."""
@@ -255,12 +231,32 @@ def with_flags(text: str) -> str:
 
 
 def _flag(code: str) -> str:
-    """Return `name`, `name=` or `name=value` as a flag; other code as it is."""
+    """Return `name`, `name=` or `name=value` as a flag that the verb at hand has; other code as it is."""
     name, given, value = code.partition("=")
     value = value.strip("\"'")
-    if name not in FLAGS or "(" in value or (name in _DATA and not given):
+    own = _flags()
+    if code.startswith("--"):
+        return _had(code, own)
+    flag = own.get(name) or (FLAGS.get(name) if given else None)
+    if flag is None or "(" in value or (name in _DATA and not given):
         return code
-    return FLAGS[name] if value in ("", "True") else f"{FLAGS[name]} {value}"
+    return _had(flag if value in ("", "True") else f"{flag} {value}", own)
+
+
+def _flags() -> dict[str, str]:
+    """Return keywords and the flags they are in the verb at hand."""
+    context = click.get_current_context(silent=True)
+    rows = getattr(None if context is None else context.command, "rows", None)
+    return FLAGS if rows is None else flags_of(rows.values())
+
+
+def _had(words: str, own: dict[str, str]) -> str:
+    """Return words that begin with a flag, behind a verb that has it if the verb at hand has not."""
+    flag = words.split()[0]
+    if flag in own.values():
+        return words
+    verbs = (name for name, verb in VERBS.items() if any(row.flag == flag for row in verb.rows))
+    return f"credibly {next(verbs)} {words}" if flag in FLAGS.values() else words
 
 
 def sentence(error: CrediblyError) -> str:

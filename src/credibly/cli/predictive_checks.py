@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Annotated, Any, Literal
-
-import typer
+from typing import Any
 
 from credibly._arrays.errors import InputError
 from credibly._arrays.progress import Progress
-from credibly.cli import options
 from credibly.cli.numbers import LEVEL, NOT_SHOWN, leave, with_bins
 from credibly.cli.output import Cell, Output, Table, progress, with_flags
-from credibly.cli.reading import Reading, Replication, Streaming
+from credibly.cli.reading import opened
+from credibly.cli.typed import Typed
 from credibly.hypotests import predictive_check
 from credibly.hypotests.predictive.outcomes import has_members
 from credibly.predictions import Gaussian, Rows
@@ -41,80 +39,23 @@ COLUMNS = (
 SHOWN = ("hypothesis", "statistic", "value", "acceptance", "side", "pvalue", "adjusted_pvalue", "verdict")
 PAIRS = frozenset({"acceptance", "pvalue_interval"})
 
-Hypothesis = Annotated[
-    Literal["both", "bayesian", "independent"] | None,
-    typer.Option(
-        "--hypothesis",
-        metavar="both|bayesian|independent",
-        help="Hypothesis: one member drew all labels (bayesian), or the mean drew each label (independent).  "
-        "[default: both, if there are members]",
-    ),
-]
-Power = Annotated[
-    Literal["temperature", "bias"] | None,
-    typer.Option(
-        "--power",
-        metavar="temperature|bias",
-        help="Also report the smallest distortion the check would detect.",
-    ),
-]
 
-
-def check_file(
-    file: options.PredictionsFile,
-    *,
-    labels: options.Labels = None,
-    kind: options.Kind = None,
-    member_axis: options.MemberAxis = None,
-    drop_invalid: options.DropInvalid = False,
-    normalise: options.Normalise = False,
-    columns: options.Columns = None,
-    exclude: options.Exclude = None,
-    ignore_label: options.IgnoreLabel = None,
-    n_raters: options.NRaters = None,
-    id_column: options.IdColumn = None,
-    classes: options.Classes = None,
-    levels: options.Levels = None,
-    member_weights: options.MemberWeights = None,
-    clusters: options.Clusters = None,
-    blocks: options.Blocks = None,
-    stream: options.Stream = False,
-    chunk_rows: options.ChunkRows = None,
-    skip_bad_shards: options.SkipBadShards = False,
-    engine: options.EngineName = "local",
-    scheduler: options.Scheduler = None,
-    statistic: options.Statistics = None,
-    hypothesis: Hypothesis = None,
-    power: Power = None,
-    n_resamples: options.Resamples = 999,
-    n_bins: options.Bins = 15,
-    seed: options.Seed = 0,
-    fail_on: options.FailOn = None,
-    as_json: options.AsJson = False,
-    quiet: options.Quiet = False,
-) -> None:
-    """Posterior predictive checks.
-
-    Would the model itself have expected these statistics?
-    Groups in the file are checked too, with p-values adjusted for all of them.
-    """
-    if fail_on == NOT_SHOWN:
+def check_file(typed: Typed) -> None:
+    """Posterior predictive checks."""
+    if typed.fail_on == NOT_SHOWN:
         raise InputError(
             "`--fail-on not-shown`",
             "needs a margin, and predictive checks have none",
             "got it for `check`",
             "Use `credibly test --margin 0.02 --fail-on not-shown`.",
         )
-    reading = Reading.typed(locals())
-    streaming = Streaming(stream, chunk_rows, skip_bad_shards, engine, scheduler)
-    replication = Replication(n_resamples, n_bins, seed)
-    output = Output(as_json, quiet)
-    with streaming.opened(reading, output) as data:
-        check = _checked(data, statistic, hypothesis, replication, output)
+    output = Output(typed.json, typed.quiet)
+    with opened(typed.file, typed, output) as data:
+        check = _checked(data, typed, output)
     curve = None
-    if power is not None:
+    if typed.power is not None:
         with progress(quiet=output.quiet) as tell:
-            curve = check.power(power, rng=replication.seed, progress=_stage(tell, "power"))
+            curve = check.power(typed.power, rng=typed.rng, progress=_stage(tell, "power"))
     if output.as_json:
         found: dict[str, Any] = check.to_dict()
         output.json(found if curve is None else {**found, "power": curve.to_dict()})
@@ -127,19 +68,13 @@ def check_file(
         if curve is not None:
             said += [line.strip() for line in str(curve).splitlines()]
         output.notes(map(with_flags, [*said, *check.limits, *check.notes]))
-    leave(fail_on, (one.verdict(LEVEL) for _, one in _results(check, groups=True)))
+    leave(typed.fail_on, (one.verdict(LEVEL) for _, one in _results(check, groups=True)))
 
 
-def _checked(
-    data: Rows,
-    statistic: list[str] | None,
-    hypothesis: Literal["both", "bayesian", "independent"] | None,
-    replication: Replication,
-    output: Output,
-) -> PredictiveCheck:
-    given = data.sample.predictions
-    chosen = hypothesis or ("both" if has_members(given) else "independent")
-    if hypothesis is None and chosen == "independent":
+def _checked(data: Rows, typed: Typed, output: Output) -> PredictiveCheck:
+    given, asked = data.sample.predictions, typed.statistics
+    chosen: Any = typed.hypothesis or ("both" if has_members(given) else "independent")
+    if typed.hypothesis is None and chosen == "independent":
         by_row = isinstance(given, Gaussian) and given.weights_by_row
         why = "members have other weights in every row" if by_row else "only averages are stored"
         output.notes([f"{why}, so the Bayesian hypothesis cannot be tested"])
@@ -147,12 +82,10 @@ def _checked(
         return predictive_check(
             *data.arguments,
             **data.also("groups"),
-            statistics=None
-            if statistic is None
-            else [with_bins(as_statistic(name), replication.n_bins) for name in statistic],
+            statistics=asked and [with_bins(as_statistic(name), typed.n_bins) for name in asked],
             hypothesis=chosen,
-            n_resamples=replication.n_resamples,
-            rng=replication.seed,
+            n_resamples=typed.n_resamples,
+            rng=typed.rng,
             progress=_stage(tell, "checks"),
         )
 

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import warnings
-from typing import Annotated, Any, Literal
-
-import typer
+from typing import Any
 
 from credibly._arrays.errors import InputError
-from credibly.cli import options
 from credibly.cli.output import Cell, Output, Table, with_flags
-from credibly.cli.reading import Reading, Streaming, in_memory
+from credibly.cli.reading import in_memory, opened
+from credibly.cli.typed import Typed
 from credibly.predictions import Counts, Rows
 from credibly.raters import decompose_disagreement, decompose_loss
 from credibly.results.base import SCHEMA_VERSION
@@ -22,51 +20,12 @@ LOSS = ("expected", "irreducible", "epistemic", "calibration", "dispersion", "re
 DISAGREEMENT = ("expected", "calibration", "refinement")
 MOST_CLASSES = 100
 
-Weights = Annotated[
-    Literal["instances", "raters"],
-    typer.Option(
-        "--weights", metavar="instances|raters", help="Weight each instance equally, or each label."
-    ),
-]
 
-
-def raters_file(
-    file: options.PredictionsFile,
-    *,
-    labels: options.Labels = None,
-    kind: options.Kind = None,
-    member_axis: options.MemberAxis = None,
-    drop_invalid: options.DropInvalid = False,
-    normalise: options.Normalise = False,
-    columns: options.Columns = None,
-    exclude: options.Exclude = None,
-    ignore_label: options.IgnoreLabel = None,
-    n_raters: options.NRaters = None,
-    id_column: options.IdColumn = None,
-    classes: options.Classes = None,
-    levels: options.Levels = None,
-    member_weights: options.MemberWeights = None,
-    clusters: options.Clusters = None,
-    blocks: options.Blocks = None,
-    stream: options.Stream = False,
-    chunk_rows: options.ChunkRows = None,
-    skip_bad_shards: options.SkipBadShards = False,
-    engine: options.EngineName = "local",
-    scheduler: options.Scheduler = None,
-    n_bins: options.Bins = 15,
-    weights: Weights = "instances",
-    as_json: options.AsJson = False,
-    quiet: options.Quiet = False,
-) -> None:
-    """Loss and disagreement when there are several raters.
-
-    Expected loss = epistemic + irreducible; epistemic = calibration + dispersion.
-    """
-    reading = Reading.typed(locals())
-    streaming = Streaming(stream, chunk_rows, skip_bad_shards, engine, scheduler)
-    output = Output(as_json, quiet)
-    with streaming.opened(reading, output) as data:
-        loss, pairs = _decomposed(data, n_bins, weights)
+def raters_file(typed: Typed) -> None:
+    """Loss and disagreement when there are several raters."""
+    output, weights = Output(typed.json, typed.quiet), typed.weights
+    with opened(typed.file, typed, output) as data:
+        loss, pairs = _decomposed(data, typed.n_bins, weights)
     if output.as_json:
         output.json(
             {
@@ -101,11 +60,7 @@ def raters_file(
     output.notes(map(with_flags, dict.fromkeys((*loss.notes, *pairs.notes))))
 
 
-def _decomposed(
-    data: Rows,
-    n_bins: int,
-    weights: Literal["instances", "raters"],
-) -> tuple[LossDecomposition, DisagreementDecomposition]:
+def _decomposed(data: Rows, n_bins: int, weights: str) -> tuple[LossDecomposition, DisagreementDecomposition]:
     """Take loss and disagreement apart."""
     if not isinstance(data.sample.batch, Counts):
         raise InputError(

@@ -4,163 +4,60 @@ from __future__ import annotations
 
 import glob
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from credibly._arrays.errors import InputError
-from credibly.cli import options
-from credibly.cli.calibrate import METHODS
+from credibly.calls.options import BY, DRAWS, FAIL_ON, MARGIN, RECALIBRATE, RELATIVE_MARGIN, STATISTIC
 from credibly.cli.comparing import comparison_remarks, require_place, run_comparison
-from credibly.cli.numbers import is_shown, leave, margin_of, remarks, require_gate, run
+from credibly.cli.numbers import is_shown, leave, remarks, require_gate, run
 from credibly.cli.output import Output
-from credibly.cli.reading import Reading, Replication, Streaming
+from credibly.cli.reading import opened, require_elsewhere
+from credibly.cli.typed import Typed
 from credibly.evaluation import Evaluation
 from credibly.io import demo as demo_data
-from credibly.io import demo_models, is_remote, is_report, require_writable
+from credibly.io import is_remote, is_report, require_writable
 from credibly.predictions import InMemory
 from credibly.results.base import SCHEMA_VERSION
 
 COMPARED = "comparison-report.html"
 """What the report of several files is called, beside the first of them."""
 
-Files = Annotated[
-    list[str],
-    typer.Argument(
-        metavar="FILE...",
-        help=f"Predictions: {options.FORMATS}; a pattern in quotes, or a URL. Several: a comparison.",
-    ),
-]
-ReportFile = Annotated[
-    Path | None,
-    typer.Option("--out", metavar="FILE", help="Report file. [default: next to the predictions]"),
-]
-Recalibrate = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--recalibrate", metavar="NAME", help=f"Recalibration to try; repeat for several: {METHODS}."
-    ),
-]
-"""What the demo says of its report."""
+_OF_ONE_FILE = (BY, STATISTIC, RECALIBRATE, MARGIN, RELATIVE_MARGIN, FAIL_ON)
+"""Options that a comparison has no use for."""
 
 
-def _models(incomplete: str) -> list[str]:
-    return [name for name in demo_models() if name.startswith(incomplete)]
-
-
-def report_files(
-    file: Files,
-    *,
-    labels: options.Labels = None,
-    kind: options.Kind = None,
-    member_axis: options.MemberAxis = None,
-    drop_invalid: options.DropInvalid = False,
-    normalise: options.Normalise = False,
-    columns: options.Columns = None,
-    exclude: options.Exclude = None,
-    ignore_label: options.IgnoreLabel = None,
-    n_raters: options.NRaters = None,
-    id_column: options.IdColumn = None,
-    classes: options.Classes = None,
-    levels: options.Levels = None,
-    member_weights: options.MemberWeights = None,
-    claimed: options.Claimed = None,
-    clusters: options.Clusters = None,
-    blocks: options.Blocks = None,
-    by: options.By = None,
-    stream: options.Stream = False,
-    chunk_rows: options.ChunkRows = None,
-    skip_bad_shards: options.SkipBadShards = False,
-    engine: options.EngineName = "local",
-    scheduler: options.Scheduler = None,
-    out: ReportFile = None,
-    force: options.Force = False,
-    statistic: options.Statistics = None,
-    recalibrate: Recalibrate = None,
-    n_resamples: options.Resamples = 999,
-    n_bins: options.Bins = 15,
-    margin: options.Margin = None,
-    relative_margin: options.RelativeMargin = None,
-    seed: options.Seed = 0,
-    fail_on: options.FailOn = None,
-    as_json: options.AsJson = False,
-    quiet: options.Quiet = False,
-) -> None:
-    """One self-contained HTML file: verdicts, numbers, figures.
-
-    For several files with predictions for the same instances, writes their comparison, as `credibly compare
-    --out` does.
-    """
-    typed = locals()
-    readings = [Reading.typed(typed, file=one) for one in file]
-    streaming = Streaming(stream, chunk_rows, skip_bad_shards, engine, scheduler)
-    replication = Replication(n_resamples, n_bins, seed)
-    output = Output(as_json, quiet)
-    if len(file) > 1:
-        only_of_one = {
-            "by": by,
-            "statistic": statistic,
-            "recalibrate": recalibrate,
-            "margin": margin,
-            "relative-margin": relative_margin,
-            "fail-on": fail_on,
-        }
-        for name, given in only_of_one.items():
-            if given:
+def report_files(typed: Typed) -> None:
+    """One self-contained HTML file: verdicts, numbers, figures."""
+    output, files = Output(typed.json, typed.quiet), typed.files
+    if len(files) > 1:
+        for row in _OF_ONE_FILE:
+            if typed.of([row]):
                 raise InputError(
-                    f"`--{name}`",
+                    f"`{row.flag}`",
                     "is for the report of one file",
-                    f"got {len(file)} files, which are compared",
+                    f"got {len(files)} files, which are compared",
                     "Leave it out, or run `credibly report` once for each file.",
                 )
-        target = out or _beside(file[0], COMPARED)
-        _compared(readings, streaming, target, force, replication, output)
+        _compared(typed, typed.out or _beside(files[0], COMPARED), output)
         return
-    (reading,) = readings
-    require_gate(fail_on, margin, relative_margin)
-    target = out or _beside(reading.file)
-    reading.require_elsewhere(target)
-    require_writable(target, overwrite=force or is_report(target))
-    words = [*reading.words(), *streaming.words(), "--out", str(target)]
-    with streaming.opened(reading, output) as data:
-        limit = margin_of(data, margin, relative_margin)
-        evaluation = run(data, "report", words, output, replication, statistic, recalibrate, margin=limit)
-    _write(evaluation, target, force, output)
-    leave(fail_on, (one.word for one in evaluation.findings), shown=is_shown(evaluation))
+    (file,) = files
+    require_gate(typed)
+    target = typed.out or _beside(file)
+    require_elsewhere(target, file, typed.labels)
+    require_writable(target, overwrite=typed.overwrite or is_report(target))
+    with opened(file, typed, output) as data:
+        evaluation = run(data, typed, output, files, out=str(target))
+    _write(evaluation, target, typed.overwrite, output)
+    leave(typed.fail_on, (one.word for one in evaluation.findings), shown=is_shown(evaluation))
 
 
-def demo(
-    *,
-    out: Annotated[Path, typer.Option("--out", metavar="FILE", help="Where to write.")] = Path(
-        "demo-report.html"
-    ),
-    force: options.Force = False,
-    model: Annotated[
-        str,
-        typer.Option(
-            "--model",
-            metavar="NAME",
-            help="Which of the bundled models to evaluate.",
-            autocompletion=_models,
-        ),
-    ] = "forest",
-    n_resamples: options.Resamples = 999,
-    n_bins: options.Bins = 15,
-    margin: options.Margin = None,
-    seed: options.Seed = 0,
-    as_json: options.AsJson = False,
-    quiet: options.Quiet = False,
-) -> None:
+def demo(typed: Typed) -> None:
     """Report on bundled real predictions; no download."""
-    replication = Replication(n_resamples, n_bins, seed)
-    output = Output(as_json, quiet)
-    require_writable(out, overwrite=force or is_report(out))
-    data = demo_data(model)
+    output, out = Output(typed.json, typed.quiet), typed.out
+    require_writable(out, overwrite=typed.overwrite or is_report(out))
+    data = demo_data(typed.model)
     output.notes(data.notes)
-    words = ["--model", model, "--out", str(out)]
-    rows = InMemory(data)
-    evaluation = run(rows, "demo", words, output, replication, margin=margin_of(rows, margin, None))
-    _write(evaluation, out, force, output)
+    evaluation = run(InMemory(data), typed, output, out=str(out))
+    _write(evaluation, out, typed.overwrite, output)
 
 
 def _beside(file: str, name: str | None = None) -> Path:
@@ -172,26 +69,11 @@ def _beside(file: str, name: str | None = None) -> Path:
     return path.with_name(name or f"{path.stem}-report.html")
 
 
-def _compared(
-    readings: list[Reading],
-    streaming: Streaming,
-    target: Path,
-    force: bool,
-    replication: Replication,
-    output: Output,
-) -> None:
+def _compared(typed: Typed, target: Path, output: Output) -> None:
     """Write the comparison of several files; end with its path and its findings."""
-    require_place(readings, target, force)
-    comparison = run_comparison(
-        readings,
-        streaming,
-        output,
-        ("report", ["--out", target, *replication.words()]),
-        n_resamples=replication.n_resamples,
-        n_bins=replication.n_bins,
-        rng=replication.seed,
-    )
-    written = comparison.report(target, overwrite=force)
+    require_place(typed, target)
+    comparison = run_comparison(typed, output, typed.of(DRAWS), out=str(target))
+    written = comparison.report(target, overwrite=typed.overwrite)
     if output.as_json:
         output.json(
             {

@@ -7,14 +7,12 @@ import signal
 from collections.abc import Iterator, Mapping
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Annotated, Any, Literal
-
-import typer
+from typing import Any
 
 from credibly._arrays.errors import InputError, MissingExtraError, nearest
-from credibly.cli import options
 from credibly.cli.output import Output, Table, progress
 from credibly.cli.reading import dask_client
+from credibly.cli.typed import Typed
 from credibly.io import write_text_atomically
 from credibly.results.base import SCHEMA_VERSION
 
@@ -24,42 +22,10 @@ ENTRY_POINTS = "credibly.studies"
 LISTED = ("name", "reference", "needs", "small", "full", "title")
 PARTS = "parts"
 
-Size = Annotated[
-    Literal["small", "full"],
-    typer.Option(
-        "--size",
-        metavar="small|full",
-        help="Small for a quick check, full to reproduce the published numbers.",
-    ),
-]
-OutDirectory = Annotated[
-    Path | None,
-    typer.Option("--out", metavar="DIR", help="Directory for the results; default: NAME-SIZE."),
-]
-Workers = Annotated[
-    int, typer.Option("--workers", metavar="N", help="Number of processes; does not change the results.")
-]
 
-
-def study_named(
-    name: Annotated[str, typer.Argument(metavar="NAME|list", help="Name of a study, or `list`.")],
-    *,
-    size: Size = "small",
-    out: OutDirectory = None,
-    force: options.Force = False,
-    workers: Workers = 1,
-    engine: options.EngineName = "local",
-    scheduler: options.Scheduler = None,
-    seed: options.Seed = 0,
-    as_json: options.AsJson = False,
-    quiet: options.Quiet = False,
-) -> None:
-    """Rerun the papers' experiments.
-
-    Writes tables, figures, a page and JSON. Run it again to continue after an interruption.
-    Needs the package credibly-studies.
-    """
-    output = Output(as_json, quiet)
+def study_named(typed: Typed) -> None:
+    """Rerun the papers' experiments."""
+    output, name, size, workers = Output(typed.json, typed.quiet), typed.name, typed.size, typed.workers
     studies = installed_studies()
     if name == "list":
         _list(studies, output)
@@ -68,8 +34,8 @@ def study_named(
         raise InputError("a study", "must have a known name", f"got {name!r}", nearest(name, studies))
     if workers < 1:
         raise InputError("`--workers`", "must be at least 1", f"got {workers}", "Use the number of cores.")
-    _require_one_engine(engine, scheduler, workers)
-    directory = out or Path(f"{name}-{size}")
+    _require_one_engine(typed.engine, typed.scheduler, workers)
+    directory = typed.out or Path(f"{name}-{size}")
     if directory.exists() and not directory.is_dir():
         raise InputError(
             "`--out`",
@@ -78,12 +44,12 @@ def study_named(
             "Name another place for the results.",
         )
     # results beside parts of a study are its own; others are somebody's
-    replace = force or (directory / PARTS).is_dir()
+    replace = typed.overwrite or (directory / PARTS).is_dir()
     if directory.is_dir() and not replace:
         _require_empty(directory)
-    with _working(engine, scheduler, workers) as where, progress(quiet=output.quiet) as line:
+    with _working(typed.engine, typed.scheduler, workers) as where, progress(quiet=output.quiet) as line:
         report = None if line is None else lambda done, total: line(name, done, total)
-        found = studies[name].run(size, engine=where, rng=seed, out=directory / PARTS, progress=report)
+        found = studies[name].run(size, engine=where, rng=typed.rng, out=directory / PARTS, progress=report)
     written = _write(found, directory, replace=replace)
     first = found.findings.tables[0]
     if output.as_json:
@@ -156,13 +122,13 @@ def _require_empty(directory: Path) -> None:
         )
 
 
-def _require_one_engine(engine: str, scheduler: str | None, workers: int) -> None:
+def _require_one_engine(engine: str | None, scheduler: str | None, workers: int) -> None:
     """Raise where options of one engine are given to the other."""
     if scheduler is not None and engine != "dask":
         raise InputError(
             "`--scheduler`",
             "names a Dask cluster",
-            f"got `--engine {engine}`",
+            f"got `--engine {engine or 'local'}`",
             f"Add `--engine dask`, or leave out `--scheduler {scheduler}`.",
         )
     if workers != 1 and engine == "dask":
@@ -175,7 +141,7 @@ def _require_one_engine(engine: str, scheduler: str | None, workers: int) -> Non
 
 
 @contextlib.contextmanager
-def _working(engine: str, scheduler: str | None, workers: int) -> Iterator[Any]:
+def _working(engine: str | None, scheduler: str | None, workers: int) -> Iterator[Any]:
     """Give this process for one worker, a pool of processes for more, or the workers of a cluster."""
     if engine == "dask":
         with dask_client(scheduler) as client:

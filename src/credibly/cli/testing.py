@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable
-from typing import Annotated, Any, Literal
-
-import typer
+from typing import Any
 
 from credibly._arrays.errors import InputError
 from credibly._arrays.progress import Progress
-from credibly.cli import options
+from credibly.calls.options import AIMS, SETS
 from credibly.cli.numbers import LEVEL, leave, margin_of, require_gate, with_bins
 from credibly.cli.output import Output, Table, progress, with_flags
-from credibly.cli.reading import Reading, Streaming, in_memory
+from credibly.cli.reading import in_memory, opened, read
+from credibly.cli.typed import Typed
 from credibly.hypotests import (
     calibration_test,
     credal_test,
@@ -57,159 +56,18 @@ _OF_WEIGHTS = ("weights", "learner", "refit", "split", "cv")
 _IN_MEMORY = "needs all rows in memory"
 _SMALLER = "Test a file that fits into memory, or use `--weights mean` to test the mean of the set."
 
-Resamples = Annotated[
-    int | None,
-    typer.Option(
-        "--n-resamples",
-        metavar="N",
-        help="Number of replicates.  [default: 199 if weights are refitted, else 999]",
-    ),
-]
-Method = Annotated[
-    Literal["both", "witness", "weights"] | None,
-    typer.Option(
-        "--method",
-        metavar="both|witness|weights",
-        help="For credal sets: test whether the set contains the truth (witness), search for weights of a "
-        "calibrated combination, or both.  [default: weights if an option of weights is given, else both]",
-    ),
-]
-Given = Annotated[
-    Literal["predictions", "features"] | None,
-    typer.Option(
-        "--given",
-        metavar="predictions|features",
-        help="What the witness may use (with `--method witness`); features make the tested claim stronger.  "
-        "[default: predictions]",
-    ),
-]
-Weights = Annotated[
-    Literal["learned", "constant", "mean"] | None,
-    typer.Option(
-        "--weights",
-        metavar="learned|constant|mean",
-        help="For credal sets: which combinations of members to search; `mean` tests only the average.  "
-        "[default: learned]",
-    ),
-]
-Learner = Annotated[
-    str | None,
-    typer.Option(
-        "--learner", metavar="NAME", help="Method that learns the weights (with `--weights learned`)."
-    ),
-]
-Refit = Annotated[
-    bool | None,
-    typer.Option("--refit/--no-refit", help="Learn the weights again for every replicate, or not."),
-]
-Split = Annotated[
-    float | None,
-    typer.Option("--split", metavar="SHARE", help="Share of the instances used to learn the weights."),
-]
-Folds = Annotated[
-    int | None,
-    typer.Option("--cv", metavar="K", help="Use K-fold cross-fitting instead of a single `--split`."),
-]
-Margin = Annotated[
-    float | None,
-    typer.Option(
-        "--margin",
-        metavar="SHARE",
-        help=(
-            "Test instead whether the error of the (average) prediction is smaller than this: 0.02 is two "
-            "points. For two classes, also of the probability of the event."
-        ),
-    ),
-]
-Width = Annotated[
-    float | None,
-    typer.Option("--width", metavar="SHARE", help="Width of the interval, end to end: 0.04 is 4 points."),
-]
-Gap = Annotated[
-    float | None,
-    typer.Option("--gap", metavar="SHARE", help="Average gap that a calibration test should detect."),
-]
-PlannedMargin = Annotated[
-    float | None,
-    typer.Option(
-        "--margin",
-        metavar="SHARE",
-        help="Margin within which `credibly test` should place a calibrated model.",
-    ),
-]
-Power = Annotated[float, typer.Option("--power", metavar="SHARE", help="Probability of reaching the aim.")]
 
-
-def test_file(
-    file: options.PredictionsFile,
-    *,
-    labels: options.Labels = None,
-    kind: options.Kind = None,
-    member_axis: options.MemberAxis = None,
-    drop_invalid: options.DropInvalid = False,
-    normalise: options.Normalise = False,
-    columns: options.Columns = None,
-    exclude: options.Exclude = None,
-    ignore_label: options.IgnoreLabel = None,
-    n_raters: options.NRaters = None,
-    id_column: options.IdColumn = None,
-    classes: options.Classes = None,
-    levels: options.Levels = None,
-    member_weights: options.MemberWeights = None,
-    clusters: options.Clusters = None,
-    blocks: options.Blocks = None,
-    stream: options.Stream = False,
-    chunk_rows: options.ChunkRows = None,
-    skip_bad_shards: options.SkipBadShards = False,
-    engine: options.EngineName = "local",
-    scheduler: options.Scheduler = None,
-    statistic: options.Statistics = None,
-    method: Method = None,
-    given: Given = None,
-    weights: Weights = None,
-    learner: Learner = None,
-    refit: Refit = None,
-    split: Split = None,
-    cv: Folds = None,
-    margin: Margin = None,
-    relative_margin: options.RelativeMargin = None,
-    n_resamples: Resamples = None,
-    n_bins: options.Bins = 15,
-    seed: options.Seed = 0,
-    fail_on: options.FailOn = None,
-    as_json: options.AsJson = False,
-    quiet: options.Quiet = False,
-) -> None:
-    """Test calibration: could chance explain the gap?
-
-    Could the labels have been drawn from the predictions? For credal sets: does the set contain the true
-    probabilities, and is some combination of its members calibrated?
-    With labels from several raters: could they come from a distribution in the set, instance by instance?
-    Several statistics share their replicates and also give one joint p-value, besides their adjusted ones.
-    With `--margin`: do the data show that the calibration error is smaller than that?
-    """
-    reading = Reading.typed(locals())
-    streaming = Streaming(stream, chunk_rows, skip_bad_shards, engine, scheduler)
-    of_sets: dict[str, Any] = {
-        "method": method,
-        "given": given,
-        "weights": weights,
-        "learner": learner,
-        "refit": refit,
-        "split": split,
-        "cv": cv,
-    }
-    typed = {name: value for name, value in of_sets.items() if value is not None}
-    output = Output(as_json, quiet)
-    require_gate(fail_on, margin, relative_margin)
-    with streaming.opened(reading, output) as data:
-        if margin is None and relative_margin is None:
-            result = _tested(data, statistic, typed, n_resamples, n_bins, seed, output)
+def test_file(typed: Typed) -> None:
+    """Test calibration: could chance explain the gap?"""
+    output = Output(typed.json, typed.quiet)
+    require_gate(typed)
+    with opened(typed.file, typed, output) as data:
+        if typed.margin is None and typed.relative_margin is None:
+            result = _tested(data, typed, output)
         else:
-            _refuse(typed, "`--margin` tests the error of a single prediction")
-            asked = None if statistic is None else _statistics(statistic, n_bins)
-            limit = margin_of(data, margin, relative_margin)
-            result = calibration_test(data, statistics=asked, margin=limit, rng=seed)
+            _refuse(_of_sets(typed), "`--margin` tests the error of a single prediction")
+            limit = margin_of(data, typed)
+            result = calibration_test(data, statistics=_statistics(typed), margin=limit, rng=typed.rng)
     results, answers = _shown(result)
     if output.as_json:
         output.json(result.to_dict())
@@ -224,48 +82,26 @@ def test_file(
         notes = [f"hypothesis: {result.hypothesis}", *told, *map(with_flags, result.notes), *_failing(result)]
         output.notes(list(dict.fromkeys(notes)))
     words = [one.verdict(LEVEL) for one in answers]
-    leave(fail_on, words, shown=set(words) == {"no conflict found"})
+    leave(typed.fail_on, words, shown=set(words) == {"no conflict found"})
 
 
-def plan_file(
-    file: options.PredictionsFile,
-    *,
-    labels: options.Labels = None,
-    kind: options.Kind = None,
-    member_axis: options.MemberAxis = None,
-    drop_invalid: options.DropInvalid = False,
-    normalise: options.Normalise = False,
-    columns: options.Columns = None,
-    exclude: options.Exclude = None,
-    ignore_label: options.IgnoreLabel = None,
-    n_raters: options.NRaters = None,
-    id_column: options.IdColumn = None,
-    classes: options.Classes = None,
-    levels: options.Levels = None,
-    member_weights: options.MemberWeights = None,
-    width: Width = None,
-    gap: Gap = None,
-    margin: PlannedMargin = None,
-    power: Power = 0.8,
-    as_json: options.AsJson = False,
-    quiet: options.Quiet = False,
-) -> None:
-    """Say how many labels are needed, from predictions alone.
-
-    Aims: a narrow enough interval for the average gap between confidence and accuracy, a test that detects a
-    gap, or a certificate that a calibrated model is within a margin. Labels in the file are ignored. The
-    default is a gap and a margin of 0.02.
-    """
-    reading = Reading.typed(locals())
-    output = Output(as_json, quiet)
-    data = reading.dataset(output)
-    plan = plan_labels(data, width=width, gap=gap, margin=margin, level=1 - LEVEL, power=power)
+def plan_file(typed: Typed) -> None:
+    """Say how many labels are needed, from predictions alone."""
+    output = Output(typed.json, typed.quiet)
+    data = read(typed.file, typed, output)
+    plan = plan_labels(data, level=1 - LEVEL, **typed.of(AIMS))
     if output.as_json:
         output.json(plan.to_dict())
         return
     rows = [(name, getattr(plan, name), instances) for name, instances in plan.aims.items()]
     output.table(Table(("aim", "size", "instances"), rows))
     output.notes([plan.sentence(), *map(with_flags, plan.notes)])
+
+
+def _of_sets(typed: Typed) -> dict[str, Any]:
+    """Return the options about sets that were typed."""
+    given = {row.name: typed.values[row.name] for row in SETS}
+    return {name: value for name, value in given.items() if value is not None}
 
 
 def _enough(n_resamples: int | None, n_statistics: int, output: Output) -> int | None:
@@ -296,88 +132,62 @@ def _shown(result: HypotestResult) -> tuple[list[HypotestResult], list[HypotestR
     return [details.validity, *parts, details.calibration, together], [details.validity, together]
 
 
-def _tested(
-    data: Rows,
-    statistic: list[str] | None,
-    given: dict[str, Any],
-    n_resamples: int | None,
-    n_bins: int,
-    seed: int,
-    output: Output,
-) -> HypotestResult:
+def _tested(data: Rows, typed: Typed, output: Output) -> HypotestResult:
+    given, names, n_resamples = _of_sets(typed), typed.statistics, typed.n_resamples
     with progress(quiet=output.quiet) as tell:
         told: Progress | None = None
         if tell is not None:
             bar = tell  # one name for the closure
             told = lambda done, total: bar("tests", done, total)  # noqa: E731
+        drawn: dict[str, Any] = {"rng": typed.rng, "progress": told}
         some = data.sample.predictions
-        raters = isinstance(data.sample.batch, Counts) and not statistic and not given
+        raters = isinstance(data.sample.batch, Counts) and not names and not given
         if raters and data.sample.clusters is None:  # of clusters, one rater per instance is tested
             whole = in_memory(data, "the test of raters' labels", _IN_MEMORY, _SMALLER)
-            result: HypotestResult = validity_test(
-                whole.predictions,
-                whole.labels,
-                n_resamples=RESAMPLES if n_resamples is None else n_resamples,
-                rng=seed,
-                progress=told,
-            )
-        elif isinstance(some, Point) or not isinstance(some, ClassPredictions):
+            drawn["n_resamples"] = _resamples(n_resamples)
+            return validity_test(whole.predictions, whole.labels, **drawn)
+        if isinstance(some, Point) or not isinstance(some, ClassPredictions):
             _refuse(given, "the predictions are not sets")
-            names = statistic or ([CLASS_DEFAULT] if isinstance(some, Point) else None)
-            n_resamples = _enough(n_resamples, len(names or REAL_OMNIBUS), output)
-            result = calibration_test(
-                *data.arguments,
-                statistics=_statistics(names, n_bins) if names else None,
-                n_resamples=RESAMPLES if n_resamples is None else n_resamples,
-                rng=seed,
-                progress=told,
-            )
-        else:
-            result = _set_test(data, given, statistic, n_resamples, n_bins, seed, told)
-    return result
+            default = CLASS_DEFAULT if isinstance(some, Point) else None
+            n_tested = len(names or ([default] if default else REAL_OMNIBUS))
+            drawn["n_resamples"] = _resamples(_enough(n_resamples, n_tested, output))
+            return calibration_test(*data.arguments, statistics=_statistics(typed, default), **drawn)
+        return _set_test(data, given, typed, drawn)
 
 
-def _set_test(
-    data: Rows,
-    given: dict[str, Any],
-    statistic: list[str] | None,
-    n_resamples: int | None,
-    n_bins: int,
-    seed: int,
-    told: Progress | None,
-) -> HypotestResult:
+def _resamples(typed: int | None) -> int:
+    return RESAMPLES if typed is None else typed
+
+
+def _set_test(data: Rows, given: dict[str, Any], typed: Typed, drawn: dict[str, Any]) -> HypotestResult:
     method = given.get("method", "weights" if any(name in given for name in _OF_WEIGHTS) else "both")
     settings = {name: value for name, value in given.items() if name != "method"}
-    statistics = None if statistic is None else _statistics(statistic, n_bins)
+    n_resamples = typed.n_resamples
     mean_alone = given == {"weights": "mean"}
     if mean_alone and (data.loaded() is None or data.sample.clusters is not None):
-        return calibration_test(
-            data,
-            statistics=_statistics([SET_STATISTIC], n_bins) if statistics is None else statistics,
-            n_resamples=RESAMPLES if n_resamples is None else n_resamples,
-            rng=seed,
-            progress=told,
-        )
+        drawn |= {"statistics": _statistics(typed, SET_STATISTIC), "n_resamples": _resamples(n_resamples)}
+        return calibration_test(data, **drawn)
     whole = in_memory(data, "the test of a set", _IN_MEMORY, _SMALLER)
     sets: tuple[Any, Any] = whole.predictions, whole.labels
-    shared: dict[str, Any] = {"clusters": whole.clusters, "rng": seed, "progress": told}
+    shared: dict[str, Any] = {"clusters": whole.clusters, **drawn}
     if method == "witness":
         seen = whole.features if settings.pop("given", None) == "features" else None
-        _refuse([*settings, *(["statistic"] if statistic else [])], "a witness has no weights to test")
+        _refuse([*settings, *(["statistic"] if typed.statistics else [])], "a witness has no weights to test")
         alone = witness_test(*sets, features=seen, **shared)
         return alone if n_resamples is None else dataclasses.replace(alone, notes=(*alone.notes, NO_DRAWS))
     _refuse(settings if method == "both" else set(settings) - set(_OF_WEIGHTS), f"the method is {method}")
-    shared |= {"statistics": statistics, "n_resamples": n_resamples}
+    shared |= {"statistics": _statistics(typed), "n_resamples": n_resamples}
     features = whole.features if settings.get("weights", "learned") == "learned" else None
     if method == "weights":
         return weights_test(sets[0], sets[1], features=features, **shared, **settings)
     return credal_test(*sets, features=features, **shared)
 
 
-def _statistics(names: list[str], n_bins: int) -> Statistic | list[Statistic]:
-    """Return one statistic, or several; `--n-bins` reaches those that have bins."""
-    chosen = [with_bins(as_statistic(name), n_bins) for name in names]
-    return chosen if len(chosen) > 1 else chosen[0]
+def _statistics(typed: Typed, default: str | None = None) -> Statistic | list[Statistic] | None:
+    """Return one statistic, several, or None if none was named; `--n-bins` reaches those that have bins."""
+    names = typed.statistics or ([default] if default else [])
+    chosen = [with_bins(as_statistic(name), typed.n_bins) for name in names]
+    return chosen if len(chosen) > 1 else next(iter(chosen), None)
 
 
 def _refuse(given: Iterable[str], why: str) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from credibly.evaluation.commands import ends_command, file_of, groups_command
+from credibly.evaluation.commands import ends_command, groups_command
 from credibly.evaluation.findings import FEW, Finding, Headline
 from credibly.evaluation.questions import interval_of
 from credibly.evaluation.sentences import Facts
@@ -169,11 +169,11 @@ def _steps(claims: SetCoverage, rows: Rows, word: Word, work: Work) -> tuple[tup
     marginal = tests.get(MARGINAL)
     if claims.kind == "intervals" and marginal is not None and marginal.verdict(work.level) == "conflict":
         repair = "Recalibrate the ends as quantiles, then evaluate on new data."
-        steps.append((repair, ends_command(file_of(work, claimed=False), claims.claimed)))
+        steps.append((repair, ends_command(work, claims.claimed)))
     if rows.sample.groups is None:
         first = f"Before you repair the {claims.kind}, see" if word == "conflict" else "See"
         where = f"{first} which groups of the data are covered too rarely or too often."
-        steps.append((where, groups_command(file_of(work))))
+        steps.append((where, groups_command(work)))
     return tuple(steps)
 
 

@@ -1,93 +1,122 @@
-"""The commands that a report suggests, with the flags that its own command had."""
+"""The record of a call of `evaluate` or `compare`, and the commands that a report suggests next."""
 
 from __future__ import annotations
 
-import shlex
-from collections.abc import Sequence
+import os
+from collections.abc import Mapping
+from typing import Any
 
+import numpy as np
+
+from credibly._arrays.philox import Seed
+from credibly.calls import Call, plain
 from credibly.evaluation.work import Work
+from credibly.predictions import Dataset
+from credibly.predictions.clusters import COPIES
+from credibly.statistics import Statistic
+from credibly.statistics.registry import as_statistic, registered
+
+_BY_NAME = ("groups", "clusters", "classes")
+"""What may be said about a file: columns by their names."""
+_OF_ROWS = ("groups", "clusters", "features")
+_NOT_SAID = ("predictions", "models", "labels", "progress", "source")
 
 
-def file_of(work: Work, *, plan: bool = False, claimed: bool = True) -> str | None:
-    """Return the file as a shell takes it, None for arrays; bundled data have no file of the reader's.
+def recorded_call(verb: str, given: Mapping[str, Any], seed: Seed) -> Call:
+    """Return the record of a call from Python.
 
-    A plan takes rows as independent, and ends that are read as quantiles claim no coverage.
+    Parameters
+    ----------
+    verb : str
+        "evaluate" or "compare".
+    given : mapping of str to object
+        All arguments by their names.
+    seed : Seed
+        The seed that `rng` stands for.
+
+    Returns
+    -------
+    Call
+        Numbers, names and lists of them are recorded as they are, defaults too, all else by the name of its
+        argument.
     """
-    if str(work.source.get("command", "")).startswith("credibly demo"):
-        return "FILE"
-    path = work.source.get("path")
-    dropped = (*(_DEPENDENCE if plan else ()), *(() if claimed else ("--claimed",)))
-    kept = [one for one in _READING if one not in dropped]
-    read = *_how_read(work, kept), *_switches(work)
-    return shlex.join([str(path), *read]) if path else None
+    about: Any = given.get("predictions")
+    reading: dict[str, Any] = {}
+    options: dict[str, Any] = {}
+    objects: list[str] = []
+    from_file = isinstance(about, (str, os.PathLike))
+    files: tuple[str, ...] = (os.fspath(about),) if from_file else ()
+    if isinstance(about, Dataset) and about.read is not None:
+        files, reading = (about.source,), dict(about.read)
+    elif not files:
+        objects += [name for name in ("predictions", "models") if name in given]
+        files = tuple(str(path) for path in [(given["source"] or {}).get("path")] if path)
+    labels = given["labels"]
+    if isinstance(labels, (str, os.PathLike)):
+        (reading if from_file else options)["labels"] = os.fspath(labels)
+    elif labels is not None:
+        objects.append("labels")
+    for name, value in given.items():
+        if name in _NOT_SAID or value is None:
+            continue
+        drawn = name == "rng" and not isinstance(value, (int, np.integer))
+        said = list(seed) if drawn else plain(_named(value))
+        if name in _OF_ROWS and isinstance(said, list) and not (from_file or hasattr(about, "columns")):
+            said = None  # a value per row, no names of columns
+        if said is None:
+            objects.append(name)
+        elif from_file and name in _BY_NAME and said != COPIES:
+            reading[name] = [said] if name == "groups" and isinstance(said, str) else said
+        else:
+            options[name] = said
+    return Call(verb, files, reading, options, tuple(objects), typed=False)
 
 
-_DEPENDENCE = ("--clusters", "--blocks")
+def _named(value: Any) -> Any:
+    """Return the name of a statistic with the settings that its name stands for; all else as it is."""
+    if isinstance(value, (list, tuple)):
+        return [_named(one) for one in value]
+    known = isinstance(value, Statistic) and value.name in registered()
+    return value.name if known and as_statistic(value.name) == value else value
 
 
-_COLUMNS = ("--labels", "--columns", "--exclude", "--ignore-label", "--id", "--classes", "--levels")
-
-
-_READING = (
-    *_COLUMNS,
-    "--kind",
-    "--member-axis",
-    "--member-weights",
-    "--n-raters",
-    "--claimed",
-    *_DEPENDENCE,
-)
-"""Flags that say how a file is read, each with a value: without them the next command would not run."""
-
-
-def _how_read(work: Work, kept: Sequence[str]) -> list[str]:
-    """Return the flags of a recorded command that the next one needs, too, each with its value."""
-    words = shlex.split(str(work.source.get("command", "")))
-    return [one for at, flag in enumerate(words[:-1]) if flag in kept for one in (flag, words[at + 1])]
-
-
-def _switches(work: Work) -> list[str]:
-    """Return those without a value."""
-    words = shlex.split(str(work.source.get("command", "")))
-    return [flag for flag in words if flag in ("--drop-invalid", "--normalise")]
-
-
-def fit_command(file: str | None, method: str, by: str | None = None) -> str:
+def fit_command(work: Work, method: str, by: str | None = None) -> str:
     """Write how a recalibration is fitted; `by` names the attribute whose groups have one of their own."""
-    if file is None:
-        groups = "" if by is None else f", groups={by}"
-        return f'cr.recalibration_report(predictions, labels, ["{method}"]{groups})'
-    column = "" if by is None else f" --by {shlex.quote(by)}"
-    return f"credibly calibrate fit {file} calibration.json --method {method}{column}"
+    columns = {} if by is None else {"groups": [by]}
+    command = Call.of(work.source["call"]).then(
+        "calibrate fit", "calibration.json", without=("claimed",), method=method, **columns
+    )
+    groups = "" if by is None else f", groups={by}"
+    return command or f'cr.recalibration_report(predictions, labels, ["{method}"]{groups})'
 
 
-def ends_command(file: str | None, claimed: float) -> str:
+def ends_command(work: Work, claimed: float) -> str:
     """Write how the ends of intervals are recalibrated, as the quantiles of their claimed coverage."""
     low, high = (f"{0.5 + sign * claimed / 2:.6g}" for sign in (-1, 1))
-    if file is None:
-        ends = f"cr.Quantiles(np.stack([lower, upper], axis=1), [{low}, {high}])"
-        return f"cr.recalibrate.QuantileShift().fit({ends}, labels)"
-    return f"credibly calibrate fit {file} calibration.json --levels {low},{high} --method levels"
-
-
-def plan_command(file: str | None, margin: float) -> str:
-    """Write how labels are planned."""
-    if file is None:
-        return f"cr.plan_labels(predictions, gap={margin:g})"
-    return f"credibly plan {file} --gap {margin:g}"
-
-
-def groups_command(file: str | None) -> str:
-    """Write how an evaluation is repeated group by group."""
-    if file is None:
-        return "cr.evaluate(predictions, labels, groups=groups)"
-    return f"credibly report {file} --by COLUMN --force"
-
-
-def audit_command(file: str | None) -> str:
-    """Write how groups are looked at."""
-    return (
-        "cr.evaluate(predictions, labels, groups=groups)"
-        if file is None
-        else f"credibly audit {file} --by COLUMN"
+    command = Call.of(work.source["call"]).then(
+        "calibrate fit",
+        "calibration.json",
+        without=("claimed",),
+        levels=[float(low), float(high)],
+        method="levels",
     )
+    ends = f"cr.Quantiles(np.stack([lower, upper], axis=1), [{low}, {high}])"
+    return command or f"cr.recalibrate.QuantileShift().fit({ends}, labels)"
+
+
+def plan_command(work: Work) -> str:
+    """Write how labels are planned; rows are taken as independent."""
+    command = Call.of(work.source["call"]).then("plan", gap=work.margin)
+    return command or f"cr.plan_labels(predictions, gap={work.margin:g})"
+
+
+def groups_command(work: Work) -> str:
+    """Write how an evaluation is repeated group by group."""
+    command = Call.of(work.source["call"]).then("report", groups=["COLUMN"], overwrite=True)
+    return command or "cr.evaluate(predictions, labels, groups=groups)"
+
+
+def audit_command(work: Work) -> str:
+    """Write how groups are looked at."""
+    command = Call.of(work.source["call"]).then("audit", groups=["COLUMN"])
+    return command or "cr.evaluate(predictions, labels, groups=groups)"

@@ -12,6 +12,7 @@ import numpy as np
 from credibly._arrays.namespace import HostArray, namespace, to_host
 from credibly._arrays.philox import as_seed, takes_rng
 from credibly._arrays.progress import StageProgress, stage_progress
+from credibly.evaluation.commands import recorded_call
 from credibly.evaluation.comparison_words import (
     COLUMNS,
     LEADING,
@@ -335,6 +336,9 @@ def compare(
     >>> comparison.ranking.order(1.0)
     ('truth', 'uniform')
     """
+    if not isinstance(rng, (int, np.integer)):
+        rng = as_seed(rng)  # once: a generator gives another one every time
+    recorded = origin(source, recorded_call("compare", dict(locals()), as_seed(rng)))
     settings = {
         "tradeoffs": tradeoffs,
         "measure": measure,
@@ -346,7 +350,7 @@ def compare(
         "rng": rng,
     }
     with stage_progress(progress) as tell:
-        return _compared(models, labels, settings, n_bins, tell or silent, origin(source))
+        return _compared(models, labels, settings, n_bins, tell or silent, recorded)
 
 
 def _compared(

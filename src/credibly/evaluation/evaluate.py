@@ -13,6 +13,7 @@ from credibly._arrays.notes import unsaid
 from credibly._arrays.philox import as_seed, takes_rng
 from credibly._arrays.progress import StageProgress, stage_progress
 from credibly.evaluation.claims import CLAIMS, claims_verdicts
+from credibly.evaluation.commands import recorded_call
 from credibly.evaluation.dependence import copies_warning, dependences
 from credibly.evaluation.headline import DIAGNOSIS, HEADLINE
 from credibly.evaluation.levels import levels_of, resamples_for
@@ -144,7 +145,8 @@ def evaluate(
         Called with (stage, done, total). True shows a line on standard error after one second, in a terminal
         or a notebook; None shows nothing.
     source : mapping, optional
-        Where the data came from: ``path``, ``digest``, ``dropped``, ``notes``, ``command``.
+        Where the data came from: ``path``, ``digest``, ``dropped``, ``notes``, and ``call``, the record
+        of what was asked for, if it was not this call.
     recalibrate : sequence of str or Recalibration, optional
         Recalibrations to compare on folds, see `recalibration_report`. Default: a single temperature, or a
         single scale for real values. An empty list leaves them out.
@@ -179,6 +181,7 @@ def evaluate(
     >>> {verdict.statistic: verdict.word for verdict in evaluation.verdicts}
     {'brier': 'conflict', 'accuracy': 'conflict'}
     """
+    asked = dict(locals())
     require_level(level)
     require_resamples(n_resamples)
     given = detached(checked_rows(predictions, labels, groups, features, classes, clusters, blocks))
@@ -189,10 +192,11 @@ def evaluate(
     own = rows.sample.classes
     renamed = classes is not None and set(map(str, classes)) != set(own or ())
     names = class_names(rows.sample.predictions, classes if own is None or renamed else own)
-    recorded = origin(source or _read_from(rows))
     seed = as_seed(rng)
     single, drawn = one_rater(rows, seed)
     most = rows_for_pairs(pairwise_rows, asked=statistics is not None, n_classes=len(names) or REAL_WIDTH)
+    asked |= {"n_resamples": n_resamples, "pairwise_rows": most}
+    recorded = origin(source or _read_from(rows), recorded_call("evaluate", asked, seed))
     # on a host, where double precision takes twice as long, and for rough answers on a part of the rows
     on_host = not on_accelerator(rows.sample.predictions._leading)
     single_precision = on_host and most < rows.n and most <= MOST_ROWS_UNASKED

@@ -13,7 +13,7 @@ import numpy as np
 from credibly.diagnosis import Diagnosis
 from credibly.diagnosis.diagnose import FEWEST, diagnosed
 from credibly.evaluation.claims import claims_headline
-from credibly.evaluation.commands import audit_command, file_of, fit_command, plan_command
+from credibly.evaluation.commands import audit_command, fit_command, plan_command
 from credibly.evaluation.findings import FEW, Finding, Headline
 from credibly.evaluation.levels import own_level, share_level
 from credibly.evaluation.questions import (
@@ -231,8 +231,7 @@ def _too_few(rows: Rows, work: Work, facts: dict[str, Any], asked: tuple[Finding
     steps: tuple[tuple[str, str], ...] = ()
     if wanted is not None:
         facts = {**facts, "remedy": "more labels", "wanted": wanted, "margin": work.margin, "power": POWER}
-        command = plan_command(file_of(work, plan=True), work.margin)
-        steps = ((f"Label more instances, about {wanted}, and look again.", command),)
+        steps = ((f"Label more instances, about {wanted}, and look again.", plan_command(work)),)
     return Headline(
         Finding("headline", "cannot tell", "too few", facts), work.margin, facts["bound"], asked, steps
     )
@@ -250,15 +249,14 @@ def _untested(rows: Rows, work: Work, reason: str) -> Headline:
 
 def _steps(work: Work, found: Diagnosis) -> tuple[tuple[str, str], ...]:
     """Return what to do next, each with a command."""
-    file = file_of(work)
     if found.word != "conflict":
         where = "Look at parts of the data: a model can be right on average and wrong for some groups."
-        return ((where, audit_command(file)),)
+        return ((where, audit_command(work)),)
     if found.repair is None and found.fault in BEYOND_REPAIR:
         return ()
     if found.repair is None:
-        return (("Look for groups of the data where the fault is larger.", audit_command(file)),)
-    return (("Repair, then evaluate on new data.", fit_command(file, found.repair.method, found.repair.by)),)
+        return (("Look for groups of the data where the fault is larger.", audit_command(work)),)
+    return (("Repair, then evaluate on new data.", fit_command(work, found.repair.method, found.repair.by)),)
 
 
 def _labels_wanted(rows: Rows, work: Work) -> str | None:

@@ -12,7 +12,7 @@ from scipy.special import bdtr
 from credibly._arrays.errors import UnsupportedError
 from credibly._arrays.namespace import to_host
 from credibly.diagnosis import Diagnosis, Effect
-from credibly.evaluation.commands import file_of, fit_command
+from credibly.evaluation.commands import fit_command
 from credibly.evaluation.findings import Finding
 from credibly.evaluation.levels import own_level
 from credibly.evaluation.numbers import percents
@@ -139,7 +139,7 @@ def _repairs(work: Work, found: Diagnosis, headline: Finding) -> Finding | None:
         **own,
         "tried": tried,
         "effect": effect_facts(found.effect, work.classes) if headline.facts["remedy"] == "repair" else None,
-        "command": fit_command(file_of(work), found.repair.method, found.repair.by),
+        "command": fit_command(work, found.repair.method, found.repair.by),
     }
     return Finding("repairs", "", "repaired", facts)
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from credibly._arrays.errors import MissingExtraError, UnknownNameError, nearest
+from credibly.calls import Call
 from credibly.diagnosis import Diagnosis
 from credibly.evaluation.findings import ASKED, Finding, Headline
 from credibly.evaluation.numbers import joined, shown, shown_range
@@ -44,6 +45,7 @@ class Reported(Result, abc.ABC):
     """A result that has a report. It says what it is, what was found, and how its rows read."""
 
     settings: Mapping[str, Any]
+    source: Mapping[str, Any]
 
     _page: ClassVar[str]
     """Name that its report is given in examples and among artifacts."""
@@ -106,6 +108,11 @@ class Reported(Result, abc.ABC):
         from credibly.report import write_report
 
         return write_report(self, path, overwrite=overwrite)
+
+    @property
+    def again(self) -> str:
+        """The command line, or the lines of Python, that make its report again."""
+        return Call.of(self.source["call"]).again()
 
     def to_frame(self, library: Literal["pandas", "polars"] | None = None) -> Any:
         """Return all numbers as a data frame, one row per number, or per model and trade-off.

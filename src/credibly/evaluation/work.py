@@ -11,6 +11,7 @@ from typing import Any
 from credibly._arrays.errors import CrediblyError
 from credibly._arrays.philox import Seed
 from credibly._arrays.progress import StageProgress
+from credibly.calls import Call
 from credibly.evaluation.rows import PredictionSummary
 from credibly.evaluation.words import Verdict
 from credibly.hypotests.resampling.requests import Asking, Request, answers
@@ -208,9 +209,12 @@ def silent(stage: str, done: int, total: int) -> None:
     """Report progress to nobody."""
 
 
-def origin(source: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return a JSON-safe copy: a result holds values, not the caller's objects."""
-    return {} if source is None else {str(name): jsonable(value) for name, value in source.items()}
+def origin(source: Mapping[str, Any] | None, call: Call) -> dict[str, Any]:
+    """Return a JSON-safe copy, which a result can hold, with the call and, if that was typed, its words."""
+    copied: dict[str, Any] = {str(name): jsonable(value) for name, value in (source or {}).items()}
+    copied.setdefault("call", call.to_dict())
+    made = Call.of(copied["call"])
+    return copied | ({"command": made.command()} if made.typed else {})
 
 
 def version() -> str:

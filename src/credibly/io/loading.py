@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from credibly._arrays.doors import checked
 from credibly._arrays.errors import CrediblyError, InputError, InputTypeError, Remedy, as_problem, nearest
 from credibly._arrays.namespace import Array, is_numpy
 from credibly._arrays.notes import counted
+from credibly.calls import plain
 from credibly.io.columns import tabulate
 from credibly.io.files import digest_of, is_elsewhere, local_copy, path_text, read_content
 from credibly.io.labelling import (
@@ -155,8 +156,18 @@ def load(
         with local_copy(name) as own, local_copy(observed) as other:
             own_said = said if observed is None else replace(said, labels=other)
             data = _load(path if path_text(path) is None else own, own_said)
-        return replace(data, source=name)
-    return _load(path, said)
+        return _remembered(replace(data, source=name), said)
+    return _remembered(_load(path, said), said)
+
+
+def _remembered(data: Dataset, said: Said) -> Dataset:
+    """Let the data know what was said about their file, if words and numbers can say it."""
+    given = {one.name: getattr(said, one.name) for one in fields(said)}
+    spoken = {name: plain(value) for name, value in given.items() if value is not None}
+    if data.source and not data.source.startswith("<") and None not in spoken.values():
+        kept = {name: value for name, value in spoken.items() if value is not False and value != []}
+        object.__setattr__(data, "read", kept)
+    return data
 
 
 def _load(path: Any, said: Said) -> Dataset:

@@ -1,549 +1,416 @@
-"""Curves: reliability, recalibration, envelopes over levels, risk against coverage, power of a check."""
+"""Curves without bins: isotonic reliability, envelopes over levels, risk against coverage, costs, power."""
 
 from __future__ import annotations
 
-import abc
-import dataclasses
-import functools
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
-from credibly._arrays.errors import InputError, require_positive
+from credibly._arrays.errors import require_positive
 from credibly._arrays.namespace import HostArray
 from credibly._arrays.notes import capital, counted
 from credibly.evaluation import shown, title
 from credibly.evaluation.comparison_words import in_units
 from credibly.evaluation.stages import mean_gap
-from credibly.plots.display import (
-    BLUE,
+from credibly.plots.bins import (
+    CONFIDENCE,
     COUNTS_DEPTH,
-    INK,
-    SKY,
-    VERMILION,
-    Display,
-    Style,
-    Words,
     diagonal,
-    dots,
-    draw_boxes,
-    hang_counts,
-    line_style,
-    model_line,
-    models_on,
-    panels,
-    picture,
-    ranges,
-    sorted_dots,
+    hanging_counts,
+    reliability_words,
     unit_square,
 )
-from credibly.results.curves import DRAWS_REPEAT, EnvelopeCurve, ReliabilityCurve, RiskCoverageCurve
-from credibly.results.estimates import Estimate, RootEstimate
+from credibly.plots.drawing import Style, line_style
+from credibly.plots.pictures import Picture, as_model, draws, mark, picture, ranges
+from credibly.results.curves import DRAWS_REPEAT, CorpCurve, EnvelopeCurve, MurphyCurve, RiskCoverageCurve
 from credibly.results.power import PowerCurve
+from credibly.results.recalibration import RecalibrationReport
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-_ROUNDING = 1e-12
 _LISTED = np.arange(1, 11) / 10
 """Coverages in the table of a risk-coverage curve, which itself has hundreds of points."""
+_FEW_LEVELS = 20
+_EVENT = ("Probability against frequency", "probability of the event", "how often it happened")
+_WORDS = {
+    "pit": ("Labels below quantiles", "level of the quantile", "share of labels below it, minus level"),
+    "coverage": ("Coverage of intervals", "stated coverage", "observed coverage"),
+}
+_GAPS = {
+    "confidence_gap": (*CONFIDENCE, "Confidence minus accuracy"),
+    "event_gap": (*_EVENT, "Probability minus frequency of the event"),
+}
 
 
-@dataclasses.dataclass(frozen=True)
-class Bins:
-    """Bins that hold instances: their edges, means, counts (or total weights), and the band of the means."""
+@draws(CorpCurve, "corp")
+def corp(curve: CorpCurve) -> Picture:
+    """Predicted probability against isotonic recalibration, with consistency and confidence band.
 
-    left: HostArray
-    right: HostArray
-    predicted: HostArray
-    observed: HostArray
-    count: HostArray
-    low: HostArray | None = None
-    high: HostArray | None = None
+    Where the curve leaves the consistency band, it deviates by more than chance explains at that prediction;
+    where the diagonal leaves the confidence band, the predictions are wrong, at the level of the whole
+    picture.
 
-    @property
-    def outside(self) -> HostArray:
-        """Which bins lie outside their band; none where there is no band."""
-        if self.low is None or self.high is None:
-            return np.zeros(self.observed.shape, dtype=bool)
-        return (self.observed < self.low - _ROUNDING) | (self.observed > self.high + _ROUNDING)
-
-
-def filled_bins(edges: HostArray, count: HostArray, *columns: HostArray) -> Bins:
-    """Return the bins that hold instances; `columns` are predicted, observed and the ends of the band."""
-    filled = count > 0
-    predicted, observed, *band = (one[filled] for one in columns)
-    return Bins(edges[:-1][filled], edges[1:][filled], predicted, observed, count[filled], *band)
-
-
-class BinnedDisplay(Display):
-    """Predicted against observed, bin by bin, with the band of what chance explains in each."""
-
-    @property
-    @abc.abstractmethod
-    def bins(self) -> Bins:
-        """The bins that hold instances."""
-
-    def _draw_bins(self, ax: Axes, small: bool, top: float, band: str) -> None:
-        own = self.bins
-        diagonal(ax, top, "perfect calibration")
-        if own.low is not None and own.high is not None:
-            least = 0.006 * top  # a band of no height still has to be seen, within the range of the values
-            low = np.minimum(own.low, top - least)
-            high = np.maximum(own.high, low + least)
-            style: Style = {"facecolor": SKY, "alpha": 0.35, "edgecolor": BLUE, "linewidth": 0.6, "zorder": 1}
-            draw_boxes(ax, own.left, own.right, low, high, label=band, **style)
-        words = ("observed" if own.low is None else "inside its band", "outside its band")
-        size = 4.0 if small else 6.0
-        sorted_dots(ax, own.predicted, own.observed, own.outside, words, markersize=size, zorder=3)
-
-    def _model(self, ax: Axes, label: str) -> None:
-        """Draw one line per model; marks of bins outside the model's band are filled."""
-        own, first = self.bins, not models_on(ax)
-        if first:
-            diagonal(ax)
-        line = model_line(ax, own.predicted, own.observed, label, markerfacecolor="none", zorder=3)
-        far, marker, color = own.outside, line.get_marker(), line.get_color()
-        if far.any():
-            dots(ax, own.predicted[far], own.observed[far], marker, color, markersize=5, zorder=3)
-        if own.low is not None and first:
-            dots(ax, [], [], "o", INK, "filled: outside its band", markersize=5)
-        ax.set_xlim(-0.02, 1.02)
-        ax.set_ylim(-0.02, 1.02)
-
-    def _columns(self) -> dict[str, Any]:
-        own = self.bins
-        columns = {
-            "bin": ranges(own.left, own.right),
-            "instances": own.count,
-            "predicted": own.predicted,
-            "observed": own.observed,
-        }
-        if own.low is None or own.high is None:
-            return columns
-        return {**columns, "band": ranges(own.low, own.high), "outside": own.outside}
-
-
-def _short(count: float) -> str:
-    """Write a number of instances in at most four characters."""
-    if count < 1000:
-        return f"{count:.3g}"
-    return f"{count / 1e3:.2g}k" if count < 99_500 else f"{count / 1e6:.2g}M"
-
-
-class ReliabilityDisplay(BinnedDisplay, kind="reliability", of=ReliabilityCurve):
-    """Predicted probability against observed frequency, with consistency band and counts.
-
-    The band of a bin contains the frequencies of labels drawn from the predictions themselves (Broecker and
-    Smith 2007): a point outside its band deviates by more than chance explains in that bin.
-
-    Attributes
+    Parameters
     ----------
-    curve : ReliabilityCurve
-        From `credibly.reliability_curve` or an evaluation.
+    curve : CorpCurve
+        From `credibly.corp_curve`.
     """
+    level = f"{100 * (curve.level or 0):.4g} %"
+    ends = np.stack([curve.low, curve.high], axis=1).ravel(), np.repeat(curve.recalibrated, 2)
+    marks = [diagonal(1.0, "perfect calibration")]
+    columns = {
+        "predictions": ranges(curve.low, curve.high),
+        "instances": curve.weight,
+        "observed": curve.recalibrated,
+    }
+    middle = (curve.low + curve.high) / 2
+    if curve.confidence_band is not None:
+        label = f"true curve lies here, {level} sure"
+        marks.append(mark("band", "ink", curve.at, *curve.confidence_band, label=label, alpha=0.1))
+    if curve.band is not None:
+        marks.append(mark("band", "chance", curve.at, *curve.band, label=f"{level} band of chance"))
+    for name, band in (("band", curve.band), ("true curve", curve.confidence_band)):
+        if band is not None:
+            columns[name] = ranges(*(np.interp(middle, curve.at, end) for end in band))
+    places = np.flatnonzero(curve.beyond)
+    if places.size:  # broader than the curve, not only of another colour
+        style: Style = {"linewidth": 4.0, "solid_capstyle": "round", "small": {"linewidth": 2.5}}
+        runs = np.split(places, np.flatnonzero(np.diff(places) > 1) + 1)
+        # a place by itself is a line of no length, which a round end still shows
+        marks += [
+            mark("line", "far", np.repeat(curve.at[run], 2), np.repeat(curve.values[run], 2), **style)
+            for run in runs
+        ]
+        marks.append(mark("line", "far", [], [], label="outside that band", **style))
+    edges = np.linspace(0, 1, len(curve.counts) + 1)
+    marks += [
+        mark("line", "observed", *ends, label="observed, isotonic"),
+        *hanging_counts(edges[:-1], edges[1:], curve.counts),
+    ]
+    return Picture(
+        finding=_corp_finding(curve, level),
+        columns=columns,
+        marks=marks,
+        shared=[diagonal(), mark("line", "observed", *ends, marker=None)],
+        **reliability_words(curve),
+        **unit_square(COUNTS_DEPTH + 0.03, COUNTS_DEPTH + 0.03),
+    )
 
-    curve: ReliabilityCurve
 
-    @functools.cached_property
-    def bins(self) -> Bins:
-        """The bins that hold instances."""
-        own = self.curve
-        return filled_bins(own.edges, own.weight, own.predicted, own.observed, *(own.band or ()))
-
-    @property
-    def error(self) -> float:
-        """Mean gap, weighted by the counts: the binned calibration error."""
-        return mean_gap(self.curve)
-
-    @property
-    def is_top_label(self) -> bool:
-        """Whether confidence and accuracy are shown, not the probability of one class."""
-        return self.curve.name == "top label"
-
-    @property
-    def finding(self) -> str:
-        """The diagram in one sentence."""
-        own = self.bins
-        gap = np.abs(own.observed - own.predicted)
-        worst = int(np.argmax(np.where(own.outside, 2.0, 1.0) * own.count * gap))
-        what = "confidence" if self.is_top_label else "predicted probability"
-        side = "above" if own.observed[worst] > own.predicted[worst] else "below"
-        largest = (
-            f"the gap with the largest weight is at {what} {shown(float(own.predicted[worst]))}, where the "
-            f"observed frequency is {shown(float(gap[worst]))} {side} it "
-            f"({own.count[worst]:g} of {self.curve.n} instances)"
+def _corp_finding(curve: CorpCurve, level: str) -> str:
+    score = {"brier": "Brier score", "log_loss": "log loss"}.get(curve.score, curve.score)
+    saved = shown(curve.miscalibration.value)
+    parts = [f"of a {score} of {shown(curve.loss.value)}, recalibration would remove {saved}"]
+    if curve.band is not None and curve.level is not None:
+        where = f"the curve stays inside its {level} band of chance"
+        longest = widest_departure(curve)
+        if longest is not None:
+            low, high, side = shown(longest[0]), shown(longest[1]), longest[2]
+            what = "confidence" if curve.target is None else "predicted probability"
+            at = low if low == high else f"{low} to {high}"
+            where = f"at {what} {at} the observed frequency is {side} its {level} band of chance"
+        parts.insert(0, where)
+    if curve.gap_interval is not None and curve.level is not None:
+        start, end = map(shown, curve.gap_interval)
+        parts.append(
+            f"the mean gap to the curve is {shown(curve.gap)}, and the true mean gap is {start} to "
+            f"{end} ({level} sure, if the true curve is increasing)"
         )
-        if own.low is None or self.curve.level is None:
-            return f"{capital(largest)}."
-        bins, out = len(own.count), int(own.outside.sum())
-        chance = (1 - self.curve.level) * bins
-        verb = "lies outside its" if out == 1 else "lie outside their"
-        return (
-            f"{out} of {bins} non-empty bins {verb} {100 * self.curve.level:.4g} % band "
-            f"(about {chance:.1f} would by chance); {largest}."
-        )
-
-    @property
-    def summary(self) -> str:
-        """The diagram in a few words, for small multiples."""
-        own, error = self.bins, f"Error {shown(self.error)}"
-        if own.low is None:
-            return f"{error}."
-        out = int(own.outside.sum())
-        return (
-            f"{error}; {out} of {len(own.count)} non-empty bins outside {'its' if out == 1 else 'their'} "
-            f"band."
-        )
-
-    @property
-    def words(self) -> Words:
-        """Title and axis labels."""
-        if self.is_top_label:
-            return Words("Confidence against accuracy", "confidence of the model", "how often it was right")
-        return Words(self.curve.name, "predicted probability", "observed frequency")
-
-    def _marks(self, ax: Axes, small: bool) -> None:
-        """Draw band, diagonal, points and counts."""
-        self._draw_bins(ax, small, 1.0, f"{100 * (self.curve.level or 0):.4g} % band of chance")
-        own = self.bins
-        hang_counts(ax, own.left, own.right, own.count)
-        unit_square(ax, small, COUNTS_DEPTH + (0.03 if small else 0.08))
-        if small:
-            return
-        for x, count in zip((own.left + own.right) / 2, own.count, strict=True):
-            ax.text(x, -COUNTS_DEPTH - 0.015, _short(count), ha="center", va="top", fontsize=7.5, color=INK)
+    finding = "; ".join(parts)
+    return f"{capital(finding)}."
 
 
-@dataclasses.dataclass(frozen=True)
-class ClasswiseDisplay:
-    """Small reliability diagrams, one per class, the largest error first; equal errors keep their order.
+def widest_departure(curve: CorpCurve) -> tuple[float, float, str] | None:
+    """Return where the curve is beyond chance: the run with most instances, its ends, and on which side."""
+    side = curve.beyond
+    if not side.any():
+        return None
+    ends = np.flatnonzero(np.append(np.diff(side) != 0, True))
+    starts = np.append(0, ends[:-1] + 1)
+    length = np.where(side[ends] != 0, ends - starts + 1, 0)
+    run = int(np.argmax(length))
+    return (
+        float(curve.at[starts[run]]),
+        float(curve.at[ends[run]]),
+        "below" if side[ends[run]] < 0 else "above",
+    )
 
-    Attributes
+
+@draws(MurphyCurve, "murphy")
+def murphy(curve: MurphyCurve) -> Picture:
+    """Mean cost of decisions against the threshold above which one acts.
+
+    Parameters
     ----------
-    curves : sequence of ReliabilityCurve
-        One per class, such as ``evaluation.curves.per_class``.
-    limit : int
-        Maximum number of panels.
-    n_classes : int, optional
-        Number of classes. Default: that of the curves.
+    curve : MurphyCurve
+        From `credibly.selection.murphy_curve`.
     """
-
-    curves: Sequence[ReliabilityCurve]
-    limit: int = 12
-    n_classes: int | None = None
-
-    @functools.cached_property
-    def panels(self) -> tuple[ReliabilityDisplay, ...]:
-        """The classes shown."""
-        if not self.curves or self.limit < 1:
-            raise InputError(
-                "`curves` and `limit`",
-                "must leave at least one class to show",
-                f"got {len(self.curves)} curves and limit {self.limit!r}",
-                "Give the curves of an evaluation, `evaluation.curves.per_class`.",
-            )
-        return tuple(sorted(map(ReliabilityDisplay, self.curves), key=lambda one: -one.error)[: self.limit])
-
-    @property
-    def finding(self) -> str:
-        """The panels in one sentence."""
-        worst = self.panels[0]
-        hidden = (self.n_classes or len(self.curves)) - len(self.panels)
-        others = counted(hidden, "class with a smaller error is", "classes with smaller errors are")
-        name = capital(worst.curve.name)
-        return (
-            f"{name} has the largest error, {shown(worst.error)}{f'; {others} not shown' if hidden else ''}."
-        )
-
-    def draw(self, *, columns: int = 4) -> Figure:
-        """Draw all panels on a new figure."""
-        return panels(self.panels, columns=columns)
+    saved = curve.constant - curve.cost
+    best, share = int(saved.argmax()), float((saved > 0).mean())
+    some = np.unique(np.linspace(0, len(curve.thresholds) - 1, 11).round().astype(np.int64))
+    label = "one prediction for all"
+    constant = mark(
+        "line", "expected", curve.thresholds, curve.constant, label=label, linewidth=0.9
+    )  # of the labels alone, so the same for all models
+    return Picture(
+        f"Murphy curve, {curve.name}",
+        f"Acting on these predictions costs less than one prediction for all at {100 * share:.0f} % of "
+        f"the thresholds, and saves most at {shown(float(curve.thresholds[best]))}: "
+        f"{shown(float(curve.cost[best]))} instead of {shown(float(curve.constant[best]))}.",
+        {
+            "threshold": curve.thresholds[some],
+            "cost": curve.cost[some],
+            "interval": ranges(*(end[some] for end in curve.band)),
+            label: curve.constant[some],
+        },
+        [
+            constant,
+            mark("band", "chance", curve.thresholds, *curve.band, label=f"{100 * curve.level:.4g} % at each"),
+            mark("line", "observed", curve.thresholds, curve.cost, label="these predictions"),
+        ],
+        "threshold: cost of a false alarm",
+        "mean cost",
+        size=(5.0, 3.8),
+        axes={"xlim": (0, 1), "ylim": (0, None)},
+        shared=[constant, mark("line", "observed", curve.thresholds, curve.cost, marker=None)],
+    )
 
 
-class ModelCurvesDisplay(Display, kind="reliability", of="Comparison"):
-    """Confidence against accuracy of several models on the same instances.
-
-    Attributes
-    ----------
-    comparison : Comparison
-        From `credibly.compare`.
-    most : int
-        Maximum number of models to draw, those with the smallest log loss first.
-    """
-
-    comparison: Any
-    most: int = 8
-
-    @property
-    def words(self) -> Words:
-        """About the confidence, or about the event of two classes."""
-        if "event_gap" in self.comparison.places:
-            return Words("Probability against frequency", "probability of the event", "how often it happened")
-        return Words("Confidence against accuracy", "confidence of the model", "how often it was right")
-
-    def _require(self) -> None:
-        require_positive("`most`", self.most, "Use 8.")
-
-    @property
-    def curves(self) -> dict[str, Display]:
-        """The diagrams of the models, the smallest log loss first."""
-        return {name: picture(self.comparison.curves[name]) for name in self.comparison.leading()}
-
-    @property
-    def drawn(self) -> dict[str, Display]:
-        """Those that are drawn."""
-        return dict(list(self.curves.items())[: self.most])
-
-    @property
-    def finding(self) -> str:
-        """The picture in one sentence."""
-        estimates = self.comparison.estimates
-        gap = "event_gap" if "event_gap" in self.comparison.places else "confidence_gap"
-        gaps = [f"{name} {in_units(gap, estimates[name][gap].value)}" for name in self.drawn]
-        left = len(self.curves) - len(self.drawn)
-        rest = counted(left, "model with a larger log loss is", "models with a larger log loss are")
-        more = f" {rest} not drawn." if left else ""
-        what = (
-            "Probability minus frequency of the event" if gap == "event_gap" else "Confidence minus accuracy"
-        )
-        return f"{what} on average: {', '.join(gaps)}.{more}"
-
-    def _marks(self, ax: Axes, small: bool) -> None:
-        for name, one in self.drawn.items():
-            one._model(ax, name)
-
-    def _columns(self) -> dict[str, Any]:
-        tables = {name: one._columns() for name, one in self.drawn.items()}
-        first, *_ = tables.values()
-        columns: dict[str, Any] = {"model": [name for name, one in tables.items() for _ in _first(one)]}
-        for key in first:
-            columns[key] = [cell for one in tables.values() for cell in one[key]]
-        return columns
-
-
-def _first(columns: Mapping[str, Iterable[object]]) -> Iterable[object]:
-    """Return the first column of a table."""
-    return next(iter(columns.values()))
-
-
-def interval_or_nan(estimate: Estimate) -> tuple[float, float]:
-    """Return the interval; NaN where it is refused."""
-    refused = estimate.interval_refusal is not None
-    refused |= estimate.stderr is None and not isinstance(estimate, RootEstimate)  # a root has its square's
-    return (np.nan, np.nan) if refused else estimate.interval()
-
-
-class EnvelopeDisplay(Display, kind="envelope", of=EnvelopeCurve):
+@draws(EnvelopeCurve, "envelope")
+def envelope(curve: EnvelopeCurve) -> Picture:
     """Shares of labels against levels with a simultaneous envelope: PIT difference-ECDF or coverage curve.
 
     The difference-ECDF shows shares minus levels, which makes deviations visible that the eye would miss
     along the diagonal.   Saeilynoja, Buerkner and Vehtari 2022.
 
-    Attributes
+    Parameters
     ----------
     curve : EnvelopeCurve
         From `credibly.pit_test` or `credibly.coverage_curve`.
     """
-
-    size = (5.0, 4.0)
-
-    curve: EnvelopeCurve
-
-    @property
-    def _is_pit(self) -> bool:
-        return self.curve.name == "pit"
-
-    @property
-    def finding(self) -> str:
-        """The picture in one sentence."""
-        own = self.curve
-        apart = own.observed - own.expected
-        # the largest of those outside, where there are any
-        worst = int(np.argmax(np.abs(apart) + 2.0 * own.outside))
-        more = "more" if apart[worst] > 0 else "fewer"
-        than, shifted = "stated", ""
-        if not np.array_equal(own.expected, own.levels):
-            than, shifted = (
-                f"the {shown(float(own.expected[worst]))} that right predictions show",
-                f" Here {DRAWS_REPEAT}.",
-            )
-        count, out = len(own.levels), int(own.outside.sum())
-        envelope = f"its {100 * own.coverage:.4g} % envelope"
-        where = f"leaves {envelope} at {out} of {count} levels"
-        if not out and own.pvalue <= 1.0 - own.coverage:
-            where = f"runs along the edge of {envelope}"
-        elif not out:
-            where = f"stays inside {envelope} at all {count} levels"
-        place = "at or below the quantile" if self._is_pit else "inside the central interval"
-        return (
-            f"The curve {where}, p = {shown(own.pvalue)}; at level {shown(float(own.levels[worst]))}, "
-            f"{shown(float(own.observed[worst]))} of the labels lie {place}, {more} than {than}.{shifted}"
-        )
-
-    @property
-    def words(self) -> Words:
-        """Title and axis labels."""
-        if self._is_pit:
-            share = "share of labels below it, minus level"
-            return Words("Labels below quantiles", "level of the quantile", share)
-        return Words("Coverage of intervals", "stated coverage", "observed coverage")
-
-    def _over_base(self, *shares: HostArray) -> list[HostArray]:
-        """Return shares as they are drawn: minus their levels where departures are the point."""
-        return [share - self.curve.levels * self._is_pit for share in shares]
-
-    def _marks(self, ax: Axes, small: bool) -> None:
-        own = self.curve
-        lower, upper, stated, observed = self._over_base(own.lower, own.upper, own.levels, own.observed)
-        envelope = f"{100 * own.coverage:.4g} % envelope of the whole curve"
-        ax.fill_between(own.levels, lower, upper, color=SKY, alpha=0.4, linewidth=0, label=envelope)
-        ax.plot(own.levels, stated, linestyle=(0, (4, 3)), linewidth=0.8, color=INK, label="as stated")
-        style: Style = {"marker": "o" if len(own.levels) < 20 else None, "markersize": 4, "label": "observed"}
-        ax.plot(own.levels, observed, linewidth=1.4, color=BLUE, **style)
-        if own.outside.any():
-            x, y, size = own.levels[own.outside], observed[own.outside], 3 if small else 4
-            dots(ax, x, y, "D", VERMILION, "outside", markersize=size)
-        ax.set_xlim(0, 1)
-
-    def _model(self, ax: Axes, label: str) -> None:
-        own = self.curve
-        lower, upper, stated, observed = self._over_base(own.lower, own.upper, own.levels, own.observed)
-        if not models_on(ax):
-            ax.plot(own.levels, stated, linestyle=(0, (4, 3)), linewidth=0.8, color=INK, label="as stated")
-        few = {} if len(own.levels) < 20 else {"marker": None}
-        line = model_line(ax, own.levels, observed, label, **few)
-        ax.fill_between(own.levels, lower, upper, color=line.get_color(), alpha=0.12, linewidth=0)
-        ax.set_xlim(0, 1)
-
-    def _columns(self) -> dict[str, Any]:
-        own = self.curve
-        shares = self._over_base(own.observed, own.lower, own.upper)
-        return {"level": own.levels, **dict(zip(("observed", "lower", "upper"), shares, strict=True))}
+    is_pit, levels, outside = curve.name == "pit", curve.levels, curve.outside
+    lower, upper, stated, observed = (
+        share - levels * is_pit for share in (curve.lower, curve.upper, levels, curve.observed)
+    )
+    words = _WORDS[curve.name]
+    markers: Style = {"marker": "o" if len(levels) < _FEW_LEVELS else None}
+    expected = mark("line", "expected", levels, stated, label="as stated")
+    label = f"{100 * curve.coverage:.4g} % envelope of the whole curve"
+    marks = [
+        mark("band", "chance", levels, lower, upper, label=label),
+        expected,
+        mark("line", "observed", levels, observed, label="observed", markersize=4, **markers),
+    ]
+    if outside.any():
+        style: Style = {"label": "outside", "markersize": 4, "small": {"markersize": 3}}
+        marks.append(mark("dots", "far", levels[outside], observed[outside], **style))
+    few = {} if len(levels) < _FEW_LEVELS else {"marker": None}
+    return Picture(
+        words[0],
+        _envelope_finding(curve),
+        {"level": levels, "observed": observed, "lower": lower, "upper": upper},
+        marks,
+        *words[1:],
+        size=(5.0, 4.0),
+        axes={"xlim": (0, 1)},
+        shared=[
+            expected,
+            mark("line", "observed", levels, observed, **few),
+            mark("band", "chance", levels, lower, upper),
+        ],
+    )
 
 
-class RiskCoverageDisplay(Display, kind="risk_coverage", of=RiskCoverageCurve):
+def _envelope_finding(curve: EnvelopeCurve) -> str:
+    difference = curve.observed - curve.expected
+    # the largest of those outside, where there are any
+    worst = int(np.argmax(np.abs(difference) + 2.0 * curve.outside))
+    than, shifted = "stated", ""
+    if not np.array_equal(curve.expected, curve.levels):
+        than = f"the {shown(float(curve.expected[worst]))} that right predictions show"
+        shifted = f" Here {DRAWS_REPEAT}."
+    count, out = len(curve.levels), int(curve.outside.sum())
+    band = f"its {100 * curve.coverage:.4g} % envelope"
+    where = f"leaves {band} at {out} of {count} levels"
+    if not out and curve.pvalue <= 1.0 - curve.coverage:
+        where = f"runs along the edge of {band}"
+    elif not out:
+        where = f"stays inside {band} at all {count} levels"
+    place = "at or below the quantile" if curve.name == "pit" else "inside the central interval"
+    return (
+        f"The curve {where}, p = {shown(curve.pvalue)}; at level {shown(float(curve.levels[worst]))}, "
+        f"{shown(float(curve.observed[worst]))} of the labels lie {place}, "
+        f"{'more' if difference[worst] > 0 else 'fewer'} than {than}.{shifted}"
+    )
+
+
+@draws(RiskCoverageCurve, "risk_coverage", several=True)
+def risk_coverage(curves: RiskCoverageCurve | Mapping[str, RiskCoverageCurve]) -> Picture:
     """The share of wrong answers against the share of instances answered, the surest first.
 
-    Attributes
+    Parameters
     ----------
     curves : RiskCoverageCurve or mapping of str to RiskCoverageCurve
         From `credibly.risk_coverage_curve`; several by name, such as different orders for one model. For the
         first, the risk that the predictions state and that of the best order are drawn too.
     """
+    named = dict(curves) if isinstance(curves, Mapping) else {curves.by: curves}
+    (name, first), *others = named.items()
 
-    size = (5.0, 4.0)
-    several = True
-    words = Words("Risk against coverage", "share of instances answered", "share of wrong answers")
+    def at_half(curve: RiskCoverageCurve, risks: HostArray) -> str:
+        return shown(float(np.interp(0.5, curve.coverage, risks)))
 
-    curves: RiskCoverageCurve | Mapping[str, RiskCoverageCurve]
-
-    @property
-    def named(self) -> dict[str, RiskCoverageCurve]:
-        """The curves by name."""
-        return dict(self.curves) if isinstance(self.curves, Mapping) else {self.curves.by: self.curves}
-
-    @property
-    def finding(self) -> str:
-        """The picture in one sentence."""
-        (name, first), *others = self.named.items()
-        half, stated = (float(np.interp(0.5, first.coverage, one)) for one in (first.risk, first.stated))
-        ordered = (
-            f" Ordered by {by}: {shown(float(np.interp(0.5, one.coverage, one.risk)))}." for by, one in others
-        )
-        return (
-            f"Among the surest half by {name}, {shown(half)} of the answers are wrong, against "
-            f"{shown(float(first.risk[-1]))} of all answers; the predictions state {shown(stated)} for "
-            f"that half."
-            f"{''.join(ordered)}"
-        )
-
-    def _marks(self, ax: Axes, small: bool) -> None:
-        first = next(iter(self.named.values()))
-        ax.fill_between(
-            first.coverage, 0, first.best, color=SKY, alpha=0.4, linewidth=0, label="best possible order"
-        )
-        style: Style = {"linestyle": (0, (4, 3)), "linewidth": 0.8, "color": INK}
-        ax.plot(first.coverage, first.stated, label="what the model expects", **style)
-        for place, (name, one) in enumerate(self.named.items()):
-            style = {**line_style(place), "marker": None}
-            ax.plot(one.coverage, one.risk, linewidth=1.4, label=f"by {name}", **style)
-        ax.set_xlim(0, 1)
-        ax.set_ylim(bottom=0)
-
-    def _model(self, ax: Axes, label: str) -> None:
-        for name, one in self.named.items():
-            said = label if len(self.named) == 1 else f"{label}, by {name}"
-            line: Style = {"marker": None} if one.coverage.size > 1 else {}  # all equally sure: one point
-            model_line(ax, one.coverage, one.risk, said, **line)
-        ax.set_xlim(0, 1)
-        ax.set_ylim(bottom=0)
-
-    def _columns(self) -> dict[str, Any]:
-        """Return risks at every tenth of the instances, and the areas."""
-        first = next(iter(self.named.values()))
-        found: dict[str, Any] = {"coverage": [*map(shown, _LISTED), "area"]}
-        for name, one in self.named.items():
-            found[f"risk by {name}"] = [*np.interp(_LISTED, one.coverage, one.risk), one.area.value]
-        for name, values in (("stated", first.stated), ("best order", first.best)):
-            found[name] = [*np.interp(_LISTED, first.coverage, values), ""]
-        return found
+    ordered = "".join(f" Ordered by {by}: {at_half(curve, curve.risk)}." for by, curve in others)
+    columns: dict[str, Any] = {"coverage": [*map(shown, _LISTED), "area"]}
+    marks = [
+        mark("band", "chance", first.coverage, 0, first.best, label="best possible order"),
+        mark("line", "expected", first.coverage, first.stated, label="what the model expects"),
+    ]
+    for place, (by, curve) in enumerate(named.items()):
+        columns[f"risk by {by}"] = [*np.interp(_LISTED, curve.coverage, curve.risk), curve.area.value]
+        style: Style = {"label": f"by {by}", **line_style(place), "marker": None}
+        marks.append(mark("line", "observed", curve.coverage, curve.risk, **style))
+    for column, risks in (("stated", first.stated), ("best order", first.best)):
+        columns[column] = [*np.interp(_LISTED, first.coverage, risks), ""]
+    return Picture(
+        "Risk against coverage",
+        f"Among the surest half by {name}, {at_half(first, first.risk)} of the answers are wrong, against "
+        f"{shown(float(first.risk[-1]))} of all answers; the predictions state "
+        f"{at_half(first, first.stated)} for that half.{ordered}",
+        columns,
+        marks,
+        "share of instances answered",
+        "share of wrong answers",
+        size=(5.0, 4.0),
+        axes={"xlim": (0, 1), "ylim": (0, None)},
+        shared=[
+            mark(
+                "line",
+                "observed",
+                curve.coverage,
+                curve.risk,
+                label=f"by {by}",
+                **({"marker": None} if curve.coverage.size > 1 else {}),  # all equally sure: one point
+            )
+            for by, curve in named.items()
+        ],
+    )
 
 
-class PowerDisplay(Display, kind="power", of=PowerCurve):
+@draws(PowerCurve, "power")
+def power(curve: PowerCurve, hypothesis: str | None = None) -> Picture:
     """How often a check detects a distortion, by its size.
 
-    Attributes
+    Parameters
     ----------
     curve : PowerCurve
         From ``check.power()``.
     hypothesis : {"bayesian", "independent"}, optional
         Which hypothesis. Default: the first that was tested.
     """
-
-    curve: PowerCurve
-    hypothesis: str | None = None
-
-    @property
-    def chosen(self) -> str:
-        """The hypothesis shown."""
-        return next(iter(self.curve.power)) if self.hypothesis is None else self.hypothesis
-
-    @property
-    def finding(self) -> str:
-        """The picture in one sentence."""
-        own = self.curve
-        names = own.power[self.chosen]
-        said = "; ".join(f"{title(name)} {_noticed(*own.smallest(name, self.chosen))}" for name in names)
-        return f"Detected with power {own.wanted:g} ({own.injection}, {self.chosen}): {said}."
-
-    @property
-    def words(self) -> Words:
-        """Title and axis labels."""
-        return Words("What the check would detect", self.curve.injection, "power")
-
-    def _marks(self, ax: Axes, small: bool) -> None:
-        """Draw one curve per statistic with its interval, the level and the wanted power."""
-        own = self.curve
-        for place, (name, power) in enumerate(own.power[self.chosen].items()):
-            (line,) = ax.plot(own.grid, power, markersize=3.5, label=title(name), **line_style(place))
-            ends = np.asarray(own.interval[self.chosen][name]).T
-            ax.fill_between(own.grid, *ends, color=line.get_color(), alpha=0.15, linewidth=0)
-        style: Style = {"color": INK, "linewidth": 0.6, "linestyle": (0, (1, 2))}
-        for height in (own.level, own.wanted):
-            ax.axhline(height, **style)
-        ax.axvline(own.neutral, **style)
-        ax.set_ylim(-0.02, 1.02)
-
-    def _columns(self) -> dict[str, Any]:
-        own = self.curve
-        powers = {title(name): power for name, power in own.power[self.chosen].items()}
-        return {own.injection: own.grid, **powers}
+    chosen = next(iter(curve.power)) if hypothesis is None else hypothesis
+    powers = {title(name): powers for name, powers in curve.power[chosen].items()}
+    detected = "; ".join(
+        f"{title(name)} {_detected(*curve.smallest(name, chosen))}" for name in curve.power[chosen]
+    )
+    marks = []
+    for place, (name, shares) in enumerate(curve.power[chosen].items()):
+        style: Style = {"label": title(name), "markersize": 3.5, "linewidth": 1.5, **line_style(place)}
+        marks.append(mark("line", "observed", curve.grid, shares, **style))
+        ends = np.asarray(curve.interval[chosen][name]).T
+        marks.append(mark("band", "chance", curve.grid, *ends, color=style["color"], alpha=0.15))
+    dotted: Style = {"linewidth": 0.6, "linestyle": (0, (1, 2))}
+    marks += [mark("across", "expected", height, **dotted) for height in (curve.level, curve.wanted)]
+    return Picture(
+        "What the check would detect",
+        f"Detected with power {curve.wanted:g} ({curve.injection}, {chosen}): {detected}.",
+        {curve.injection: curve.grid, **powers},
+        [*marks, mark("upright", "expected", curve.neutral, **dotted)],
+        curve.injection,
+        "power",
+        axes={"ylim": (-0.02, 1.02)},
+    )
 
 
-def _noticed(below: float | None, above: float | None) -> str:
+def _detected(below: float | None, above: float | None) -> str:
     parts = [f"{shown(below)} or less"] if below is not None else []
     parts += [f"{shown(above)} or more"] if above is not None else []
     return " and ".join(parts) or "nothing on this grid"
+
+
+def _together(curves: Mapping[str, Any], named: str, columns: list[str] | None = None) -> dict[str, Any]:
+    """Return marks, axes and columns of the curves of several models on the same axes."""
+    pictures = {name: picture(curve) for name, curve in curves.items()}
+    tables = [diagram.columns for diagram in pictures.values()]
+    rows = [name for name, diagram in pictures.items() for _ in next(iter(diagram.columns.values()))]
+    columns = list(tables[0]) if columns is None else columns
+    marks = [
+        drawn
+        for place, (name, diagram) in enumerate(pictures.items())
+        for drawn in as_model(diagram.shared, place, name)
+    ]
+    last = next(reversed(pictures.values()), None)
+    axes = {} if last is None else last.axes if last.shared_axes is None else last.shared_axes
+    stacked = {column: [cell for table in tables for cell in table[column]] for column in columns}
+    return {"marks": marks, "axes": axes, "columns": {named: rows, **stacked}}
+
+
+@draws("Comparison", "reliability")  # evaluation of models is out of reach of what draws
+def model_curves(comparison: Any, most: int = 8) -> Picture:
+    """Confidence against accuracy of several models on the same instances; for two classes, of the event.
+
+    Parameters
+    ----------
+    comparison : Comparison
+        From `credibly.compare`.
+    most : int
+        Maximum number of models to draw, those with the smallest log loss first.
+    """
+    require_positive("`most`", most, "Use 8.")
+    leading = list(comparison.leading())
+    gap = "event_gap" if "event_gap" in comparison.places else "confidence_gap"
+    heading, stated, observed, what = _GAPS[gap]
+    drawn = leading[:most]
+    gaps = [f"{name} {in_units(gap, comparison.estimates[name][gap].value)}" for name in drawn]
+    left = len(leading) - len(drawn)
+    rest = counted(left, "model with a larger log loss is", "models with a larger log loss are")
+    return Picture(
+        title=heading,
+        finding=f"{what} on average: {', '.join(gaps)}.{f' {rest} not drawn.' if left else ''}",
+        xlabel=stated,
+        ylabel=observed,
+        **_together({name: comparison.curves[name] for name in drawn}, "model"),
+    )
+
+
+@draws(RecalibrationReport, "curves")
+def recalibrated_curves(report: RecalibrationReport) -> Picture:
+    """Confidence against accuracy, or stated against observed coverage, before and after recalibrations.
+
+    Parameters
+    ----------
+    report : RecalibrationReport
+        From `credibly.recalibration_report`. Quantiles without symmetric levels have no curves.
+    """
+    curves: dict[str, Any] = {"before": report.curve}
+    curves |= {name: method.curve for name, method in report.methods.items()}
+    curves = {name: curve for name, curve in curves.items() if curve is not None}
+    is_real = report.curve is None or isinstance(report.curve, EnvelopeCurve)
+    gaps = {
+        name: shown(float(np.abs(curve.difference).mean()) if is_real else mean_gap(curve))
+        for name, curve in curves.items()
+    }
+    before = gaps.pop("before", "unknown")
+    after = " and ".join(f"{gap} after {name}" for name, gap in gaps.items())
+    stated, observed = ("stated coverage", "observed coverage") if is_real else ("confidence", "accuracy")
+    what = "stated and observed coverage" if is_real else "confidence and accuracy"
+    columns = ["level", "observed"] if is_real else ["bin", "instances", "predicted", "observed"]
+    drawn = _together(curves, "curve", columns)
+    return Picture(
+        "Before and after",
+        f"The mean gap between {what} is {before} before recalibration, {after}.",
+        drawn["columns"],
+        drawn["marks"],
+        stated,
+        observed,
+        axes={**drawn["axes"], "aspect": "equal"},
+    )

@@ -1,185 +1,310 @@
-"""Groups: effects of an audit with intervals that hold together, and what sets hold in parts of the data."""
+"""One line per group, method, model or region, with its interval: audits, claims, differences, regions."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import textwrap
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 
-from credibly.plots.display import BLUE, INK, ORANGE, VERMILION, Display, Words, dots, printable
+from credibly._arrays.errors import InputError, nearest
+from credibly._arrays.namespace import HostArray
+from credibly.evaluation import shown, title
+from credibly.plots.drawing import BLUE, VERMILION, Style, printable, shortened
+from credibly.plots.pictures import Mark, Picture, draws, listed, mark, near_and_far, ranges
 from credibly.results.audit import AuditGroup, AuditResult
+from credibly.results.base import require_level
+from credibly.results.combinations import LocalDeviations
 from credibly.results.coverage import SetCoverage
-from credibly.results.estimates import Estimate
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+from credibly.results.estimates import Estimate, RootEstimate
+from credibly.results.recalibration import RecalibrationReport
+from credibly.selection.real_models import ScoreRanking
 
 _LONGEST = 38
+_LINE = 64
+"""Letters of a region's name that fit beside the picture; the rest goes on in the next line."""
 
 
-class AuditDisplay(Display, kind="audit", of=AuditResult):
+def _intervals(ends: Iterable[Any], roles: Iterable[str]) -> list[Mark]:
+    """Return one horizontal line per interval, from the top."""
+    both = enumerate(zip(ends, roles, strict=True))
+    return [mark("line", role, pair, [place, place]) for place, (pair, role) in both]
+
+
+@draws(AuditResult, "audit")
+def audit(result: AuditResult, limit: int = 15) -> Picture:
     """The clearest groups of an audit: effects in points with simultaneous intervals.
 
     Groups that are off come first, then those that they explain, then the clearest of the others.
 
-    Attributes
+    Parameters
     ----------
     result : AuditResult
         From `credibly.audit`.
     limit : int
         Maximum number of groups shown.
     """
-
-    size = (6.4, 4.6)
-    key_below = 0.2
-
-    result: AuditResult
-    limit: int = 15
-
-    @property
-    def shown(self) -> tuple[AuditGroup, ...]:
-        """The groups in the picture, from the top."""
-        result = self.result
-        explained = tuple(one for one in result.rejected if one.explained_by is not None)
-        others = tuple(one for one in result.groups if one.verdict != "conflict")
-        return (*result.findings, *explained, *others)[: self.limit]
-
-    @property
-    def finding(self) -> str:
-        """The picture in one sentence."""
-        return self.result.headline
-
-    @property
-    def words(self) -> Words:
-        """Title and axis labels."""
-        return Words("Effect by group", "observed minus predicted, points")
-
-    def _marks(self, ax: Axes, small: bool) -> None:
-        """Draw one line per group and measure, and the line of no effect."""
-        ax.axvline(0, color=INK, linewidth=0.8, linestyle=(0, (4, 3)))
-        places = np.arange(len(self.shown))
-        colors = {"off": VERMILION, "explained by another": ORANGE, "no conflict found": BLUE}
-        markers = {"off": "o", "explained by another": "s", "no conflict found": "D"}
-        kinds = [self._kind(one) for one in self.shown]
-        for place, one, kind in zip(places, self.shown, kinds, strict=True):
-            ax.plot([100 * one.low, 100 * one.high], [place, place], color=colors[kind], linewidth=1.4)
-        effects = np.array([100 * one.effect for one in self.shown])
-        for kind in dict.fromkeys(kinds):
-            some = np.array([own == kind for own in kinds])
-            dots(ax, effects[some], places[some], markers[kind], colors[kind], kind, markersize=5)
-        style: dict[str, Any] = {"fontsize": 6 if small else 7, "parse_math": False}
-        ax.set_yticks(places, [self._name(one) for one in self.shown], **style)
-        ax.set_ylim(len(places) - 0.5, -0.5)
-
-    def _name(self, one: AuditGroup) -> str:
-        line = printable(f"{one.group}: {one.measure}" if len(self.result.measures) > 1 else one.group)
-        return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…"
-
-    @staticmethod
-    def _kind(one: AuditGroup) -> str:
-        if one.verdict != "conflict":
-            return "no conflict found"
-        return "off" if one.explained_by is None else "explained by another"
-
-    def _columns(self) -> dict[str, Any]:
-        every = self.shown
-        return {
-            "group": [one.group for one in every],
-            "measure": [one.measure for one in every],
-            "n": [one.n for one in every],
-            "effect": [one.effect for one in every],
-            "interval": [(one.low, one.high) for one in every],
-            "adjusted p": [one.adjusted_pvalue for one in every],
-            "smallest detectable effect": [one.detectable for one in every],
-            "explained by": [one.explained_by or "" for one in every],
-        }
+    explained = tuple(group for group in result.rejected if group.explained_by is not None)
+    others = tuple(group for group in result.groups if group.verdict != "conflict")
+    groups = (*result.findings, *explained, *others)[:limit]
+    labels = {"far": "off", "second": "explained by another", "observed": "no conflict found"}
+    roles = [_audit_role(group) for group in groups]
+    effects = np.array([100 * group.effect for group in groups])
+    dots = []
+    for role in dict.fromkeys(roles):
+        at = np.flatnonzero([kind == role for kind in roles])
+        dots.append(mark("dots", role, effects[at], at, label=labels[role], markersize=5))
+    several = len(result.measures) > 1
+    names = [
+        shortened(f"{group.group}: {group.measure}" if several else group.group, _LONGEST) for group in groups
+    ]
+    return Picture(
+        "Effect by group",
+        result.headline,
+        {
+            "group": [group.group for group in groups],
+            "measure": [group.measure for group in groups],
+            "n": [group.n for group in groups],
+            "effect": [group.effect for group in groups],
+            "interval": [(group.low, group.high) for group in groups],
+            "adjusted p": [group.adjusted_pvalue for group in groups],
+            "smallest detectable effect": [group.detectable for group in groups],
+            "explained by": [group.explained_by or "" for group in groups],
+        },
+        [
+            mark("upright", "expected", 0),
+            *_intervals([[100 * group.low, 100 * group.high] for group in groups], roles),
+            *dots,
+        ],
+        "observed minus predicted, points",
+        size=(6.4, 4.6),
+        axes=listed(names, fontsize=7),
+        key_below=0.2,
+    )
 
 
-class ClaimedCoverageDisplay(Display, kind="claims", of=SetCoverage):
+def _audit_role(group: AuditGroup) -> str:
+    if group.verdict != "conflict":
+        return "observed"
+    return "far" if group.explained_by is None else "second"
+
+
+@draws(SetCoverage, "claims")
+def claims(result: SetCoverage, limit: int = 10) -> Picture:
     """Coverage of sets or intervals: over all instances, by size and by group, with the claimed coverage.
 
-    Attributes
+    Parameters
     ----------
     result : SetCoverage
         From `credibly.hypotests.set_coverage` or an evaluation.
     limit : int
         Maximum number of groups shown, those farthest from the claim first.
     """
-
-    size = (5.4, 3.8)
-    key_below = 0.26  # a report draws it low: 0.2 would touch the label of the axis
-
-    result: SetCoverage
-    limit: int = 10
-
-    @property
-    def parts(self) -> tuple[tuple[str, int, float], ...]:
-        """Name, instances and coverage of every line, from the top."""
-        own = self.result
-        what = "width" if own.kind == "intervals" else "size"
-        found = [("all", own.n, float(own.coverage.value))]
-        for by, strata in ((what, own.by_size), ("group", own.by_group)):
-            if strata is None or len(strata.names) < 2:
-                continue
-            away = np.abs(strata.coverage - own.claimed) * np.sqrt(strata.n)
-            chosen = np.arange(len(away)) if by != "group" else np.argsort(-away, kind="stable")[: self.limit]
-            found += [
-                (f"{by} {strata.names[at]}", int(strata.n[at]), float(strata.coverage[at])) for at in chosen
+    claimed, lines = result.claimed, _parts(result, limit)
+    names, sizes, shares = (list(column) for column in zip(*lines, strict=True))
+    ends = np.array([_wilson(share, n) for n, share in zip(sizes, shares, strict=True)])
+    missed = (claimed < ends[:, 0]) | (claimed > ends[:, 1])
+    off, places = int(missed[1:].sum()), np.arange(len(lines))
+    share = f"{100 * result.coverage.value:.1f} %"
+    contained = f"{100 * claimed:.4g} % {result.kind} contain {share} of {result.n} labels"
+    labels = {"observed": "observed, 95 % interval", "far": "interval excludes the claim"}
+    marks = [mark("upright", "expected", claimed, label="claimed")]
+    for role, at in (("observed", ~missed), ("far", missed)):
+        if at.any():
+            marks += [
+                mark("hlines", role, places[at], ends[at, 0], ends[at, 1], linewidth=1.4),
+                mark("dots", role, np.array(shares)[at], places[at], label=labels[role], markersize=5),
             ]
-        return tuple(found)
+    written = [f"{printable(name)[:_LONGEST]} (n = {n})" for name, n in zip(names, sizes, strict=True)]
+    left = max(0.0, min(ends[:, 0].min(), claimed) - 0.03)
+    return Picture(
+        f"Coverage of {100 * claimed:.4g} % {result.kind}",
+        contained + (f"; the intervals of {off} of {len(lines) - 1} parts miss the claim." if off else "."),
+        {"part": names, "n": sizes, "held": shares, "interval": [tuple(pair) for pair in ends.tolist()]},
+        marks,
+        "share of labels covered",
+        size=(5.4, 3.8),
+        axes={**listed(written, fontsize=7), "xlim": (left, 1.01)},
+        key_below=0.26,  # a report draws it low: 0.2 would touch the label of the axis
+    )
 
-    @property
-    def intervals(self) -> tuple[tuple[float, float], ...]:
-        """Wilson's 95 % interval of every line."""
-        return tuple(
-            Estimate(
-                "coverage", share, (share * (1 - share) / n) ** 0.5, n, {}, (), None, "wilson"
-            ).interval()
-            for _, n, share in self.parts
-        )
 
-    @property
-    def finding(self) -> str:
-        """The picture in one sentence."""
-        own, lines = self.result, self.parts
-        off = sum(not low <= own.claimed <= high for low, high in self.intervals[1:])
-        said = (
-            f"{100 * own.claimed:.4g} % {own.kind} contain {100 * own.coverage.value:.1f} % of {own.n} labels"
-        )
-        return said + (f"; the intervals of {off} of {len(lines) - 1} parts miss the claim." if off else ".")
+def _parts(result: SetCoverage, limit: int) -> list[tuple[str, int, float]]:
+    """Return name, instances and coverage of all instances, of every size and of the groups farthest off."""
+    parts = [("all", result.n, float(result.coverage.value))]
+    what = "width" if result.kind == "intervals" else "size"
+    for by, strata in ((what, result.by_size), ("group", result.by_group)):
+        if strata is None or len(strata.names) < 2:
+            continue
+        away = np.abs(strata.coverage - result.claimed) * np.sqrt(strata.n)
+        chosen = np.argsort(-away, kind="stable")[:limit] if by == "group" else np.arange(len(away))
+        parts += [
+            (f"{by} {strata.names[at]}", int(strata.n[at]), float(strata.coverage[at])) for at in chosen
+        ]
+    return parts
 
-    @property
-    def words(self) -> Words:
-        """Title and axis labels."""
-        return Words(
-            f"Coverage of {100 * self.result.claimed:.4g} % {self.result.kind}", "share of labels covered"
-        )
 
-    def _marks(self, ax: Axes, small: bool) -> None:
-        """Draw one line per part, and the claim."""
-        ax.axvline(self.result.claimed, color=INK, linewidth=0.8, linestyle=(0, (4, 3)), label="claimed")
-        places, ends = np.arange(len(self.parts)), np.array(self.intervals)
-        missed = (self.result.claimed < ends[:, 0]) | (self.result.claimed > ends[:, 1])
-        shares = np.array([share for _, _, share in self.parts])
-        kinds = {
-            False: ("o", BLUE, "observed, 95 % interval"),
-            True: ("s", VERMILION, "interval excludes the claim"),
-        }
-        for far, (marker, color, label) in kinds.items():
-            some = missed == far
-            if some.any():
-                ax.hlines(places[some], ends[some, 0], ends[some, 1], color=color, linewidth=1.4)
-                dots(ax, shares[some], places[some], marker, color, label, markersize=5)
-        style: dict[str, Any] = {"fontsize": 6 if small else 7, "parse_math": False}
-        names = [f"{printable(name)[:_LONGEST]} (n = {n})" for name, n, _ in self.parts]
-        ax.set_yticks(places, names, **style)
-        ax.set_ylim(len(places) - 0.5, -0.5)
-        ax.set_xlim(max(0.0, min(ends[:, 0].min(), self.result.claimed) - 0.03), 1.01)
+def _wilson(share: float, n: int) -> tuple[float, float]:
+    stderr = (share * (1 - share) / n) ** 0.5
+    return Estimate("coverage", share, stderr, n, {}, (), None, "wilson").interval()
 
-    def _columns(self) -> dict[str, Any]:
-        return {
-            "part": [name for name, _, _ in self.parts],
-            "n": [n for _, n, _ in self.parts],
-            "held": [share for _, _, share in self.parts],
-            "interval": list(self.intervals),
-        }
+
+@draws(RecalibrationReport, "changes")
+def recalibration_changes(report: RecalibrationReport, statistic: str | None = None) -> Picture:
+    """How far each method moves one statistic, with the interval of the paired difference.
+
+    Parameters
+    ----------
+    report : RecalibrationReport
+        From `credibly.recalibration_report`.
+    statistic : str, optional
+        What to compare. Default: log loss, or CRPS for real values.
+    """
+    known = {name for method in report.methods.values() for name in method.changes}
+    chosen = ("crps" if "crps" in known else "log_loss") if statistic is None else statistic
+    if chosen not in known:
+        rule, got = "must be one of the report", f"got {chosen!r}"
+        raise InputError("`statistic`", rule, got, nearest(chosen, known))
+    changes = {
+        name: method.changes[chosen] for name, method in report.methods.items() if chosen in method.changes
+    }
+    difference = np.array([change.difference.value for change in changes.values()])
+    ends = np.array([interval_or_nan(change.difference) for change in changes.values()])
+    best, has_interval = int(np.argmin(difference)), np.isfinite(ends[:, 0])
+    name, change = list(changes.items())[best]
+    interval = f" (95 % interval of the change {ranges(*ends[best : best + 1].T)[0]})"
+    return _differences(
+        f"Change of {title(chosen)}",
+        f"{title(chosen)}: {name} changes it from {shown(change.before.value)} to "
+        f"{shown(change.after.value)}{interval if has_interval[best] else ''}.",
+        {"methods": list(changes), "after": [change.after.value for change in changes.values()]},
+        difference,
+        ends,
+        ("with 95 % interval", "without interval"),
+        "after minus before",
+    )
+
+
+@draws(ScoreRanking, "differences")
+def score_differences(ranking: ScoreRanking, statistic: str | None = None) -> Picture:
+    """How far every model is behind the first by one score, with joint intervals.
+
+    Parameters
+    ----------
+    ranking : ScoreRanking
+        From `credibly.rank_models` for real values.
+    statistic : str, optional
+        The score. Default: the first of the ranking.
+    """
+    standing = ranking.at(statistic)
+    tied = standing.tied_with_first
+    rest = f"; {', '.join(tied)} {'are' if len(tied) > 1 else 'is'} statistically tied with it"
+    return _differences(
+        f"Behind the first by {title(standing.statistic)}",
+        f"{standing.names[0]} has the smallest {title(standing.statistic)}{rest if tied else ''}.",
+        {"model": list(standing.names), "score": standing.scores},
+        standing.differences,
+        standing.intervals,
+        (f"with {100 * standing.level:g} % joint interval", "without interval"),
+        "mean score minus the first's",
+    )
+
+
+def _differences(
+    title: str,
+    finding: str,
+    columns: dict[str, Any],
+    difference: HostArray,
+    ends: HostArray,
+    labels: tuple[str, str],
+    xlabel: str,
+) -> Picture:
+    """Return one point per line with its interval, and the line of no difference."""
+    low, high = ends.T
+    names, places = next(iter(columns.values())), np.arange(len(difference))
+    marks = [mark("upright", "expected", 0), *_intervals(ends, ["observed"] * len(ends))]
+    known = np.isfinite(low)
+    for at, marker, label in ((known, "o", labels[0]), (~known, "D", labels[1])):
+        if at.any():
+            style: Style = {"marker": marker, "markersize": 5, "label": label}
+            marks.append(mark("dots", "observed", difference[at], places[at], **style))
+    return Picture(
+        title,
+        finding,
+        {**columns, "difference": difference, "low": low, "high": high},
+        marks,
+        xlabel,
+        size=(5.0, 2.8),
+        axes=listed(names),
+        key_below=0.3,
+    )
+
+
+def interval_or_nan(estimate: Estimate) -> tuple[float, float]:
+    """Return the interval; NaN where it is refused."""
+    refused = estimate.interval_refusal is not None
+    refused |= estimate.stderr is None and not isinstance(estimate, RootEstimate)  # a root has its square's
+    return (np.nan, np.nan) if refused else estimate.interval()
+
+
+@draws(LocalDeviations, "regions")
+def regions(
+    deviations: LocalDeviations, class_names: Sequence[str] | None = None, level: float = 0.05
+) -> Picture:
+    """Where in feature space a prediction fails: deviation of every region in standard errors, worst first.
+
+    Parameters
+    ----------
+    deviations : LocalDeviations
+        From ``result.details.regions`` of a test of a set.
+    class_names : sequence of str, optional
+        Names of the classes. Default: their indices.
+    level : float
+        Regions with an adjusted p-value of at most this are marked.
+    """
+    require_level(level)
+    farthest = map(int, deviations.classes)
+    classes = [str(c) if class_names is None else str(class_names[c]) for c in farthest]
+    failing, scores = deviations.adjusted_pvalues <= level, deviations.scores
+    count, number = len(deviations.regions), int(failing.sum())
+    worst = (
+        f"where {deviations.regions[0]}, class {classes[0]} was predicted with "
+        f"{shown(deviations.predicted[0])} and observed with {shown(deviations.observed[0])} "
+        f"(n = {int(deviations.sizes[0])}, adjusted p = {shown(deviations.adjusted_pvalues[0])})"
+    )
+    finding = (
+        f"None of {count} regions deviates by more than chance explains; the largest deviation: {worst}."
+    )
+    if number:
+        finding = f"{number} of {count} regions deviate by more than chance explains; the worst: {worst}."
+    places = np.arange(count)[::-1]
+    limit = 1.15 * max(3.0, float(np.abs(scores[np.isfinite(scores)]).max(initial=0.0)))
+    ends = np.clip(scores, -limit, limit)
+    colors = np.where(failing, VERMILION, BLUE)
+    names = [
+        textwrap.fill(f"{region}: class {c}", _LINE)
+        for region, c in zip(deviations.regions, classes, strict=True)
+    ]
+    return Picture(
+        "Deviation by region",
+        finding,
+        {
+            "regions": deviations.regions,
+            "classes": classes,
+            "scores": scores,
+            "predicted": deviations.predicted,
+            "observed": deviations.observed,
+            "sizes": deviations.sizes,
+            "adjusted pvalues": deviations.adjusted_pvalues,
+        },
+        [
+            mark("upright", "ink", 0.0, linewidth=0.8),
+            mark("hlines", "observed", places, 0.0, ends, color=colors, linewidth=1.6),
+            *near_and_far(ends, places, failing, ("within chance", f"adjusted p <= {level:g}")),
+        ],
+        "observed - expected, in standard errors",
+        size=(6.4, 4.0),
+        axes={"xlim": (-limit, limit), "ynames": (places, names, {"fontsize": 6})},
+        small_axes={"ynames": (places, [], {"fontsize": 6})},
+    )

@@ -62,6 +62,8 @@ class Dataset:
     others : mapping of str to array (n,)
         Columns of a table that are not used, for those who write the table again; parts of the rows have
         none.
+    read : mapping or None
+        What was said to `load`, if the data are as it read them: a changed copy has none.
     """
 
     predictions: Predictions
@@ -82,6 +84,7 @@ class Dataset:
     feature_names: tuple[str, ...] | None = None
     clusters: Any = None
     others: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    read: Mapping[str, Any] | None = dataclasses.field(default=None, init=False)
 
     def __len__(self) -> int:
         return len(self.predictions)

@@ -12,9 +12,7 @@ from credibly.evaluation import Comparison, ScoreComparison, joined, shown, show
 from credibly.evaluation.comparison_words import error_cells, is_about_scores
 from credibly.evaluation.numbers import percent
 from credibly.evaluation.survey import n_dropped
-from credibly.plots import ScoreDifferencesDisplay, Table, new_axes
-from credibly.plots.curves import ModelCurvesDisplay
-from credibly.plots.scores import ScoreBarDisplay, TradeoffDisplay, ViolinDisplay
+from credibly.plots import Picture, Table, new_axes, picture
 from credibly.report.html_parts import MethodNote, ReportFigure, drawn_figure, filled, report_figure
 from credibly.report.sections import ANY_METHOD, SCORE_METHOD, group_table, settings_text
 from credibly.results.estimates import Estimate
@@ -203,34 +201,6 @@ def source_of(comparison: Comparison | ScoreComparison) -> Table:
     return Table(("setting", "value"), tuple(rows))
 
 
-def command_of(comparison: Comparison) -> str:
-    """Return the command line, or the Python lines, that make the report again."""
-    recorded = comparison.source.get("command")
-    if recorded:
-        return str(recorded)
-    settings = comparison.settings
-    seed = settings["rng"] if settings["rng"] is not None else tuple(settings["seed"])
-    lines = [
-        "import credibly as cr",
-        "",
-        "cr.compare(",
-        "    models,",
-        "    labels,",
-        f"    tradeoffs=[{', '.join(map(_number, comparison.ranking.tradeoffs))}],",
-        f"    measure={settings['measure']!r},",
-        f"    n_bins={settings['n_bins']},",
-        f"    n_resamples={settings['n_resamples']},",
-        f"    level={settings['level']},",
-        f"    rng={seed},",
-        ').report("comparison.html")',
-    ]
-    return "\n".join(lines)
-
-
-def _number(value: float) -> str:
-    return 'float("inf")' if math.isinf(value) else repr(value)
-
-
 _WIDE = (0.6, 1.2, 0.1, 0.3)
 TIES = MethodNote(
     "Ties",
@@ -263,8 +233,9 @@ APART = MethodNote(
 def render_comparison(comparison: Comparison) -> str:
     """Return the page of a comparison; what is about imprecision only where a model predicts sets."""
     sets = comparison.has_imprecision
-    curves = ModelCurvesDisplay(comparison)
-    drawn = curves.draw(new_axes(4.4, 3.6, (0.5, 0.6 + 0.16 * ((1 + len(curves.drawn)) // 2), 0.05, 0.06)))
+    curves = picture(comparison, "reliability")
+    models = len(set(curves.columns["model"]))
+    drawn = curves.draw(new_axes(4.4, 3.6, (0.5, 0.6 + 0.16 * ((1 + models) // 2), 0.05, 0.06)))
     drawn.set_title("", loc="left")
     contents = [
         *([("standings", "Places at each trade-off"), ("crossings", "Where models change places")] * sets),
@@ -287,7 +258,7 @@ def render_comparison(comparison: Comparison) -> str:
         level=percent(comparison.ranking.level),
         leading=comparison.leading(),
         averaged=[name for name, one in comparison.models.items() if one.kind != "Point"],
-        curves=drawn_figure(drawn, curves.words.title, "curves", curves.finding, curves.table()),
+        curves=drawn_figure(drawn, curves.title, "curves", curves.finding, curves.table()),
         sets=_imprecision(comparison) if sets else None,
         contents=contents,
         own=own_numbers(comparison),
@@ -295,7 +266,7 @@ def render_comparison(comparison: Comparison) -> str:
         notes=unsaid(comparison.notes, comparison.warnings),
         methods=(*((_method(comparison),) * sets), TIES, *((APART,) * bool(comparison.differences))),
         source=source_of(comparison),
-        command=command_of(comparison),
+        command=comparison.again,
     )
 
 
@@ -326,7 +297,7 @@ def render_score_comparison(comparison: ScoreComparison) -> str:
     ranking = comparison.ranking
     figures = [
         report_figure(
-            ScoreDifferencesDisplay(ranking, name),
+            picture(ranking, statistic=name),
             f"Behind the first by {title(name)}",
             f"differences-{name}",
             size=(4.6, 2.8),
@@ -358,35 +329,13 @@ def render_score_comparison(comparison: ScoreComparison) -> str:
         notes=unsaid(comparison.notes, comparison.warnings),
         methods=(SCORES_METHOD if _of_reals(comparison) else CLASS_SCORES_METHOD, TIES),
         source=source_of(comparison),
-        command=_score_command(comparison),
+        command=comparison.again,
     )
-
-
-def _score_command(comparison: ScoreComparison) -> str:
-    recorded = comparison.source.get("command")
-    if recorded:
-        return str(recorded)
-    settings = comparison.settings
-    seed = settings["rng"] if settings["rng"] is not None else tuple(settings["seed"])
-    names = ", ".join(repr(name) for name in comparison.ranking.standings)
-    lines = [
-        "import credibly as cr",
-        "",
-        "cr.compare(",
-        "    models,",
-        "    labels,",
-        f"    statistics=[{names}],",
-        f"    n_resamples={settings['n_resamples']},",
-        f"    level={settings['level']},",
-        f"    rng={seed},",
-        ').report("comparison.html")',
-    ]
-    return "\n".join(lines)
 
 
 def _imprecision(comparison: Comparison) -> dict[str, Any]:
     """Return what is said about the price of imprecision."""
-    lines = TradeoffDisplay(comparison.ranking)
+    lines = picture(comparison.ranking)
     return {
         "findings": comparison.tradeoff_findings,
         "warnings": [one for one in comparison.warnings if is_about_scores(one)],
@@ -394,7 +343,7 @@ def _imprecision(comparison: Comparison) -> dict[str, Any]:
         "main": _main(lines),
         "ranked": ranked(comparison, 1.0),
         "start": 1.0,
-        "most": lines.end,
+        "most": lines.axes["xlim"][1],
         "standings": standings(comparison),
         "without_points": without_points(comparison),
         "groups": group_table(comparison.ranking.scores),
@@ -403,7 +352,7 @@ def _imprecision(comparison: Comparison) -> dict[str, Any]:
     }
 
 
-def _main(lines: TradeoffDisplay) -> ReportFigure:
+def _main(lines: Picture) -> ReportFigure:
     """Return the score as lines over trade-offs; the page's own heading is its title."""
     ax = lines.draw(new_axes(6.4, 3.3, (0.6, 0.5, 1.3, 0.1)))
     ax.set_title("", loc="left")
@@ -420,7 +369,7 @@ def _figures(comparison: Comparison) -> tuple[ReportFigure, ...]:
     ranking = comparison.ranking
     found = [
         report_figure(
-            ViolinDisplay(ranking, part),
+            picture(ranking, "violins", part=part),
             f"{part.capitalize()} of right and wrong predictions",
             f"violins-{part}",
             size=(4.6, 3.9),
@@ -430,7 +379,7 @@ def _figures(comparison: Comparison) -> tuple[ReportFigure, ...]:
     ]
     found += [
         report_figure(
-            ScoreBarDisplay(ranking, group),
+            picture(ranking, "bars", group=group),
             f"Means over {group} predictions",
             f"bars-{group}",
             size=(4.6, 3.9),

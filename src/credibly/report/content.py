@@ -14,13 +14,11 @@ from credibly._arrays.notes import capital, counted
 from credibly.evaluation import Evaluation, Finding, Part, shown, shown_range, title
 from credibly.evaluation.numbers import percent, tenths
 from credibly.evaluation.sentences import repair_name
+from credibly.evaluation.stages import mean_gap
 from credibly.evaluation.survey import n_dropped
 from credibly.evaluation.tidy import of_one_number
 from credibly.evaluation.words import at_level, crps_in_words
-from credibly.plots import ClasswiseDisplay, Table, new_axes
-from credibly.plots.curves import EnvelopeDisplay, ReliabilityDisplay
-from credibly.plots.hypotests import NullDisplay
-from credibly.plots.isotonic import CorpDisplay
+from credibly.plots import Table, new_axes, picture, worst_first
 from credibly.report.html_parts import (
     MethodNote,
     ReportFigure,
@@ -30,6 +28,7 @@ from credibly.report.html_parts import (
     number_cells,
     report_figure,
 )
+from credibly.results.curves import CorpCurve, ReliabilityCurve
 from credibly.results.decompositions import CrpsDecomposition
 from credibly.results.tests import HypotestResult
 
@@ -182,38 +181,43 @@ def main_figure(evaluation: Evaluation) -> ReportFigure | None:
     are two classes, whose figure is that of the event; of real values, shares of labels below quantiles.
     """
     if evaluation.reals is not None:
-        display = EnvelopeDisplay(evaluation.reals.pit)
-        return report_figure(display, PIT_TITLE, "main", size=(4.4, 3.8), margins=(0.7, 0.85, 0.15, 0.3))
+        drawn = picture(evaluation.reals.pit)
+        return report_figure(drawn, PIT_TITLE, "main", size=(4.4, 3.8), margins=(0.7, 0.85, 0.15, 0.3))
     if evaluation.curves is None:
         return None
     own = evaluation.curves
     label = None if evaluation.diagnosis is None else evaluation.diagnosis.effect.claim.label
     label = 1 if len(evaluation.classes) == 2 else label
-    if label is not None and own.worst_class.name == f"class {evaluation.classes[label]}":
-        return _reliability(CorpDisplay(own.worst_class), "main")
+    if label is not None and own.worst_class.target == label:
+        return _reliability(own.worst_class, "main")
     if own.isotonic.band is None and own.top_label.band is not None:  # of clusters bins alone have bands
-        return _reliability(ReliabilityDisplay(own.top_label), "main")
-    return _reliability(CorpDisplay(own.isotonic), "main")
+        return _reliability(own.top_label, "main")
+    return _reliability(own.isotonic, "main")
 
 
 def class_figures(evaluation: Evaluation) -> tuple[str, tuple[ReportFigure, ...]]:
     """Return a sentence about the classes and their diagrams, worst first."""
     if evaluation.curves is None:
         return "", ()
-    display = ClasswiseDisplay(evaluation.curves.per_class, SHOWN_CLASSES, len(evaluation.classes))
+    curves = worst_first(evaluation.curves.per_class, SHOWN_CLASSES)
+    panels = [picture(curve) for curve in curves]
     figures = [
         report_figure(
             panel,
-            _reliability_title(panel),
+            _reliability_title(curve),
             f"class-{place}",
             size=(2.3, 2.2),
             margins=_SMALL,
             small=True,
             finding=panel.summary,
         )
-        for place, panel in enumerate(display.panels)
+        for place, (curve, panel) in enumerate(zip(curves, panels, strict=True))
     ]
-    return display.finding, tuple(figures)
+    hidden = len(evaluation.classes) - len(curves)
+    others = counted(hidden, "class with a smaller error is", "classes with smaller errors are")
+    rest = f"; {others} not shown" if hidden else ""
+    error = shown(mean_gap(curves[0]))
+    return f"{capital(curves[0].name)} has the largest error, {error}{rest}.", tuple(figures)
 
 
 def null_figures(evaluation: Evaluation) -> tuple[ReportFigure, ...]:
@@ -222,7 +226,7 @@ def null_figures(evaluation: Evaluation) -> tuple[ReportFigure, ...]:
     for place, verdict in enumerate(evaluation.verdicts):
         result = evaluation.tests.get(verdict.statistic or "")
         if result is not None and verdict.limit is not None and _drawable(result):
-            found.append(_null(NullDisplay(result, verdict.limit), f"null-{place}"))
+            found.append(_null(result, verdict.limit, f"null-{place}"))
     return tuple(found)
 
 
@@ -231,26 +235,27 @@ def _drawable(result: HypotestResult) -> bool:
     return null is not None and bool(np.isfinite(null).any())
 
 
-def _reliability_title(display: CorpDisplay | ReliabilityDisplay) -> str:
-    if display.is_top_label:
+def _reliability_title(curve: CorpCurve | ReliabilityCurve) -> str:
+    if curve.target is None:
         return "Confidence against accuracy"
-    own = display.curve.name
-    return f"{capital(own)}: predicted probability against frequency"
+    return f"{capital(curve.name)}: predicted probability against frequency"
 
 
-def _reliability(display: CorpDisplay | ReliabilityDisplay, anchor: str) -> ReportFigure:
-    ax = display.draw(new_axes(4.4, 3.8, _LARGE if display.is_top_label else _TITLED))
-    if display.is_top_label:
+def _reliability(curve: CorpCurve | ReliabilityCurve, anchor: str) -> ReportFigure:
+    drawn = picture(curve)
+    ax = drawn.draw(new_axes(4.4, 3.8, _LARGE if curve.target is None else _TITLED))
+    if curve.target is None:
         ax.set_title("", loc="left")  # the page's own heading says it
-    return drawn_figure(ax, _reliability_title(display), anchor, display.finding, display.table())
+    return drawn_figure(ax, _reliability_title(curve), anchor, drawn.finding, drawn.table())
 
 
-def _null(display: NullDisplay, anchor: str) -> ReportFigure:
-    name = f"{title(display.result.statistic_name)}: replicates under the hypothesis"
-    return report_figure(display, name, anchor, size=(2.9, 2.0), margins=_NULL, small=True)
+def _null(result: HypotestResult, acceptance: tuple[float, float], anchor: str) -> ReportFigure:
+    name = f"{title(result.statistic_name)}: replicates under the hypothesis"
+    drawn = picture(result, "null", acceptance=acceptance)
+    return report_figure(drawn, name, anchor, size=(2.9, 2.0), margins=_NULL, small=True)
 
 
-_SOURCE_KEYS = frozenset({"path", "digest", "dropped", "notes", "command"})
+_SOURCE_KEYS = frozenset({"path", "digest", "dropped", "notes", "command", "call"})
 
 
 @dataclasses.dataclass(frozen=True)
@@ -495,27 +500,3 @@ def source_table(evaluation: Evaluation) -> Table:
         (key.replace("_", " "), str(evaluation.settings[key])) for key in ("n_bins", "n_resamples", "level")
     ]
     return Table(("setting", "value"), tuple(rows))
-
-
-def command(evaluation: Evaluation) -> str:
-    """Return the command line, or the Python lines, that make the report again."""
-    recorded = evaluation.source.get("command")
-    if recorded:
-        return str(recorded)
-    settings = evaluation.settings
-    lines = [
-        "import credibly as cr",
-        "",
-        "cr.evaluate(",
-        "    predictions,",
-        "    labels,",
-        f"    statistics={list(settings['statistics'])!r},",
-        f"    tests={settings['tests']},",
-        f"    n_bins={settings['n_bins']},",
-        f"    n_resamples={settings['n_resamples']},",
-        f"    rng={seed_text(evaluation)},",
-        f"    level={settings['level']},",
-        f"    pairwise_rows={settings['pairwise_rows']},",
-        ').report("report.html")',
-    ]
-    return "\n".join(lines)

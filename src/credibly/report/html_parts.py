@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from credibly._arrays.errors import UnsupportedError
 from credibly.evaluation import Verdict, shown, shown_range
-from credibly.plots import Display, Table, new_axes, printable, whole_figure
+from credibly.plots import Picture, Table, new_axes, printable, whole_figure
 from credibly.report.svg import inline_svg
 from credibly.results.estimates import Estimate
 
@@ -95,7 +95,7 @@ def number_cells(estimate: Estimate) -> tuple[str, str]:
 
 
 def report_figure(
-    display: Display,
+    drawn: Picture,
     name: str,
     anchor: str,
     *,
@@ -104,11 +104,11 @@ def report_figure(
     small: bool = False,
     finding: str | None = None,
 ) -> ReportFigure:
-    """Draw a display for the page.
+    """Draw a picture for the page.
 
     Parameters
     ----------
-    display : Display
+    drawn : Picture
         What to draw.
     name : str
         Name of the figure, read aloud and put over its table.
@@ -121,7 +121,7 @@ def report_figure(
     small : bool
         For small multiples.
     finding : str, optional
-        A sentence in place of the display's own.
+        A sentence in place of the picture's own.
 
     Returns
     -------
@@ -129,11 +129,11 @@ def report_figure(
         Picture, sentence and table.
     """
     return drawn_figure(
-        display.draw(new_axes(*size, margins), small=small),
+        drawn.draw(new_axes(*size, margins), small=small),
         name,
         anchor,
-        display.finding if finding is None else finding,
-        display.table(),
+        drawn.finding if finding is None else finding,
+        drawn.table(),
     )
 
 

@@ -121,7 +121,7 @@ def _render_evaluation(evaluation: Evaluation) -> str:
         methods=method_notes(evaluation.settings["methods"], evaluation.decomposition)
         + tuple(note for one in sections for note in one.methods),
         source=content.source_table(evaluation),
-        command=content.command(evaluation),
+        command=evaluation.again,
     )
 
 

@@ -21,14 +21,7 @@ from credibly.evaluation import (
 )
 from credibly.evaluation.numbers import tenths
 from credibly.evaluation.words import at_level
-from credibly.plots import Table
-from credibly.plots.curves import EnvelopeDisplay, RiskCoverageDisplay
-from credibly.plots.differences import RecalibratedCurvesDisplay, RecalibrationChangesDisplay
-from credibly.plots.error_spread import ErrorSpreadDisplay, ZScoreDisplay
-from credibly.plots.groups import AuditDisplay
-from credibly.plots.hypotests import CheckDisplay, GroupGridDisplay, MemberHistogramDisplay
-from credibly.plots.raters import DisagreementDisplay, LossMapDisplay
-from credibly.plots.scores import ConfidenceDisplay, ScoreScatterDisplay, ViolinDisplay
+from credibly.plots import Table, picture
 from credibly.report.html_parts import (
     MethodNote,
     ReportFigure,
@@ -81,13 +74,13 @@ def real_section(parts: RealParts, evaluation: Evaluation) -> Section:
     rows = tuple(_curve_row(curve) for curve in curves)
     figures: tuple[ReportFigure, ...] = ()
     if parts.coverage is not None:
-        display = EnvelopeDisplay(parts.coverage)
-        figures = (report_figure(display, "Stated against observed coverage", "coverage", size=(4.4, 3.8)),)
+        coverage = picture(parts.coverage)
+        figures = (report_figure(coverage, "Stated against observed coverage", "coverage", size=(4.4, 3.8)),)
     if parts.spread is not None and parts.spread.stated.size > 1:
-        spread = ErrorSpreadDisplay(parts.spread)
+        spread = picture(parts.spread)
         figures += (report_figure(spread, "Stated spread against errors", "stated-spread", size=(4.4, 3.8)),)
-        scores = ZScoreDisplay(parts.spread)
-        figures += (report_figure(scores, scores.words.title, "z-scores", size=(4.4, 3.8)),)
+        scores = picture(parts.spread, "z")
+        figures += (report_figure(scores, scores.title, "z-scores", size=(4.4, 3.8)),)
     left = [_NAMES[curve.name] for curve in curves if curve.rejects(1.0 - curve.coverage)]
     finding = "The shares of labels stay inside the envelope of the hypothesis at all levels."
     if left:
@@ -124,7 +117,7 @@ def _curve_row(curve: EnvelopeCurve) -> tuple[str, ...]:
 def risk_coverage_section(parts: Curves, evaluation: Evaluation) -> Section:
     """Return the section about doubt that finds errors."""
     curves = parts.risk_coverage
-    display = RiskCoverageDisplay(curves)
+    drawn = picture(curves)
     rows = tuple(
         (curve.by, *number_cells(curve.area), *number_cells(curve.excess), shown(curve.stated_area))
         for curve in curves.values()
@@ -133,11 +126,11 @@ def risk_coverage_section(parts: Curves, evaluation: Evaluation) -> Section:
     return Section(
         anchor="risk-coverage",
         title="Does the model know which answers are wrong?",
-        finding=display.finding,
+        finding=drawn.finding,
         tables=(("Mean share of wrong answers over all coverages", Table(columns, rows)),),
         figures=(
             report_figure(
-                display,
+                drawn,
                 "Share of wrong answers among the surest instances",
                 "risk-coverage",
                 size=(4.4, 3.8),
@@ -253,7 +246,7 @@ def _check_figures(check: PredictiveCheck, level: float) -> list[ReportFigure]:
     lines = len(check.statistics) * len(check.hypotheses)
     found = [
         report_figure(
-            CheckDisplay(check),
+            picture(check),
             "What the model expects, and what was observed",
             "check-strip",
             size=(7.2, 1.45 + 0.29 * lines),
@@ -265,11 +258,12 @@ def _check_figures(check: PredictiveCheck, level: float) -> list[ReportFigure]:
     if by_member and _drawable(check, worst):
         name = "Replicates by the member that drew them"
         found.append(
-            report_figure(MemberHistogramDisplay(check, worst), name, "check-members", size=(4.6, 3.4))
+            report_figure(picture(check, "members", statistic=worst), name, "check-members", size=(4.6, 3.4))
         )
     if 1 <= len(check.factors) <= 2 and check.checks:
         name = "Predictive checks within groups"
-        found.append(report_figure(GroupGridDisplay(check, worst, level=level), name, "check-groups"))
+        grid = picture(check, "groups", statistic=worst, level=level)
+        found.append(report_figure(grid, name, "check-groups"))
     return found
 
 
@@ -320,8 +314,8 @@ def audit_section(result: AuditResult, evaluation: Evaluation) -> Section:
     caption = "Groups that are off and that no other group explains"
     if not result.findings:
         caption = "The clearest groups; none is off by more than chance explains"
-    display = AuditDisplay(result, limit=_MOST_GROUPS)
-    height = 1.5 + 0.24 * len(display.shown)
+    drawn = picture(result, limit=_MOST_GROUPS)
+    height = 1.5 + 0.24 * len(drawn.columns["group"])
     return Section(
         anchor="audit",
         title="Does this hold for every group?",
@@ -330,7 +324,7 @@ def audit_section(result: AuditResult, evaluation: Evaluation) -> Section:
         tables=((caption, Table(columns, rows)),),
         figures=(
             report_figure(
-                display,
+                drawn,
                 "Groups by their effect",
                 "audit-groups",
                 size=(7.2, height),
@@ -375,7 +369,7 @@ def score_section(parts: ScoreParts, evaluation: Evaluation) -> Section:
         figures=(
             *(
                 report_figure(
-                    ViolinDisplay(score, part),  # type: ignore[arg-type]
+                    picture(score, "violins", part=part),
                     f"{part.capitalize()} of right and wrong predictions",
                     f"score-{part}",
                     size=(4.4, 4.2),
@@ -384,7 +378,7 @@ def score_section(parts: ScoreParts, evaluation: Evaluation) -> Section:
                 for part in both
             ),
             *_scatter(score),
-            report_figure(ConfidenceDisplay(score), "Uncertainty against confidence", "score-confidence"),
+            report_figure(picture(score, "confidence"), "Uncertainty against confidence", "score-confidence"),
         ),
         methods=(SCORE_METHOD,),
     )
@@ -393,8 +387,8 @@ def score_section(parts: ScoreParts, evaluation: Evaluation) -> Section:
 def _scatter(score: EpistemicScore) -> tuple[ReportFigure, ...]:
     if score.n_infinite == score.n:
         return ()  # nothing to draw
-    display = ScoreScatterDisplay(score, limit=400)
-    return (report_figure(display, "Distance against imprecision", "score-scatter"),)
+    drawn = picture(score, "instances", limit=400)
+    return (report_figure(drawn, "Distance against imprecision", "score-scatter"),)
 
 
 def group_table(scores: Mapping[str, EpistemicScore]) -> Table:
@@ -487,10 +481,10 @@ def rater_section(parts: RaterParts, evaluation: Evaluation) -> Section:
 def _rater_figures(parts: RaterParts) -> list[ReportFigure]:
     found = []
     if parts.loss.calibration.stderr is not None:
-        display = LossMapDisplay(parts.loss)
-        found.append(report_figure(display, "Where the epistemic loss lies", "loss-map", size=(4.0, 4.0)))
+        drawn = picture(parts.loss)
+        found.append(report_figure(drawn, "Where the epistemic loss lies", "loss-map", size=(4.0, 4.0)))
     name = "Predicted against observed disagreement of two raters"
-    found.append(report_figure(DisagreementDisplay(parts.disagreement), name, "disagreement"))
+    found.append(report_figure(picture(parts.disagreement), name, "disagreement"))
     return found
 
 
@@ -582,10 +576,10 @@ def _change_row(change: Change) -> tuple[str, ...]:
 
 
 def _change_figures(found: RecalibrationReport) -> tuple[ReportFigure, ...]:
-    curves = RecalibratedCurvesDisplay(found)
+    curves = picture(found, "curves")
     first: tuple[ReportFigure, ...] = ()
-    if curves.curves:
-        stated, observed = curves.words.xlabel.capitalize(), curves.words.ylabel
+    if curves.marks:
+        stated, observed = curves.xlabel.capitalize(), curves.ylabel
         caption = f"{stated} against {observed}, before and after"
         first = (report_figure(curves, caption, "recalibrated-curves"),)
     names = next(one.changes for one in found.methods.values() if one.changes)
@@ -593,7 +587,7 @@ def _change_figures(found: RecalibrationReport) -> tuple[ReportFigure, ...]:
     statistic = next((name for name in known if name in names), None)
     if statistic is None:
         return first
-    changes = RecalibrationChangesDisplay(found, statistic)
+    changes = picture(found, "changes", statistic=statistic)
     margins = (1.5, 0.75, 0.1, 0.3)
     return (
         *first,

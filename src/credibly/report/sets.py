@@ -7,10 +7,7 @@ import numpy as np
 from credibly._arrays.namespace import to_host
 from credibly.evaluation import CredalParts, Evaluation, ValidityParts, shown, shown_range, title
 from credibly.evaluation.words import at_level
-from credibly.plots import Table
-from credibly.plots.groups import ClaimedCoverageDisplay
-from credibly.plots.hypotests import NullDisplay, WitnessDisplay
-from credibly.plots.sets import RegionDisplay, ValidityDisplay
+from credibly.plots import Table, picture
 from credibly.report.html_parts import MethodNote, ReportFigure, Section, report_figure
 from credibly.results.coverage import SetCoverage
 from credibly.results.credal import CredalDetails, WeightsDetails
@@ -112,9 +109,9 @@ def validity_section(parts: ValidityParts, evaluation: Evaluation) -> Section:
         verdicts=(parts.verdict,),
         tables=(("Instances that stand out after adjustment, worst first", listed),) if rows else (),
         figures=(
-            report_figure(ValidityDisplay(test), "Deviance of every instance", "validity"),
+            report_figure(picture(test, "instances"), "Deviance of every instance", "validity"),
             report_figure(
-                NullDisplay(test, parts.verdict.limit),
+                picture(test, "null", acceptance=parts.verdict.limit),
                 "Sum of the raters' evidence under the hypothesis",
                 "validity-null",
                 size=(4.4, 3.2),
@@ -166,12 +163,12 @@ def _of_weights(parts: CredalParts, level: float) -> dict[str, HypotestResult[We
 def _figures(parts: CredalParts, evaluation: Evaluation) -> list[ReportFigure]:
     found = []
     if parts.validity.details.directions:
-        points = WitnessDisplay(parts.validity, class_names=evaluation.classes)
+        points = picture(parts.validity, "witness", class_names=evaluation.classes)
         name, margins = "Where the witness points", (1.75, 0.85, 0.35, 0.3)
         found.append(report_figure(points, name, "sets-witness", size=(4.8, 3.8), margins=margins))
     found += [
         report_figure(
-            NullDisplay(test),
+            picture(test, "null"),
             f"The best combination under the hypothesis, {name} weights",
             f"sets-{name}",
             size=(4.4, 3.2),
@@ -181,7 +178,8 @@ def _figures(parts: CredalParts, evaluation: Evaluation) -> list[ReportFigure]:
     ]
     if parts.regions is None:
         return found
-    regions = RegionDisplay(parts.regions, evaluation.classes, evaluation.settings["level"])
+    level = evaluation.settings["level"]
+    regions = picture(parts.regions, class_names=evaluation.classes, level=level)
     name = "Where the combination fails"
     found.append(report_figure(regions, name, "sets-regions", size=(7.0, 3.6), margins=(3.4, 0.85, 0.1, 0.3)))
     return found
@@ -212,11 +210,11 @@ CLAIMS_METHOD = MethodNote(
 
 def claims_section(claims: SetCoverage, evaluation: Evaluation) -> Section:
     """Return the section about what sets with a claimed coverage hold."""
-    display = ClaimedCoverageDisplay(claims)
-    lines = len(display.parts)
-    tables = [("Coverage in parts of the instances", display.table())]
+    drawn = picture(claims)
+    lines = len(drawn.columns["part"])
+    tables = [("Coverage in parts of the instances", drawn.table())]
     figure = report_figure(
-        display,
+        drawn,
         "Observed and claimed coverage",
         "claims",
         size=(5.4, 1.6 + 0.26 * lines),
@@ -225,7 +223,7 @@ def claims_section(claims: SetCoverage, evaluation: Evaluation) -> Section:
     return Section(
         anchor="claims",
         title=f"Do the {claims.kind} contain as many labels as they claim?",
-        finding=display.finding,
+        finding=drawn.finding,
         tables=tuple(tables),
         figures=(figure,),
         methods=(CLAIMS_METHOD,),

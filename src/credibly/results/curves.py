@@ -35,6 +35,8 @@ class ReliabilityCurve(Result):
         Coverage of `band` in each bin.
     n : int
         Number of instances.
+    target : int or None
+        The class whose probability is predicted; None for the confidence in the most probable class.
     """
 
     name: str
@@ -45,6 +47,7 @@ class ReliabilityCurve(Result):
     band: tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]] | None
     level: float | None
     n: int
+    target: int | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -146,6 +149,8 @@ class CorpCurve(ScoreSplit):
     miscalibration_interval, discrimination_interval, gap_interval : tuple of float or None
         What `confidence_band` leaves possible for the true miscalibration, the true discrimination and the
         true mean gap of these instances.
+    target : int or None
+        The class whose probability is predicted; None for the confidence in the most probable class.
     """
 
     name: str
@@ -165,6 +170,7 @@ class CorpCurve(ScoreSplit):
     miscalibration_interval: tuple[float, float] | None = None
     gap_interval: tuple[float, float] | None = None
     discrimination_interval: tuple[float, float] | None = None
+    target: int | None = None
 
     @property
     def values(self) -> HostArray:

@@ -22,7 +22,7 @@ from credibly_studies.c25_models import Models, digits_models
 from credibly_studies.c25_stability import clamped_on, fewer_members
 from credibly_studies.judging import above, denied, told
 from credibly_studies.outcomes import all_of
-from credibly_studies.pictures import IntervalsDisplay
+from credibly_studies.pictures import intervals_picture
 from credibly_studies.results import Cell, Claim, Findings, Outcome, StudyTable, drawn
 from credibly_studies.study import Run, Study
 
@@ -69,7 +69,7 @@ def work(size: AblationsSize, run: Run) -> Findings:
         }
         for mode in ("exact", "paper")
     }
-    drawings = {"samples": drawn(IntervalsDisplay("E and number of samples", "mean E", picture))}  # type: ignore[arg-type]
+    drawings = {"samples": drawn(intervals_picture("E and number of samples", "mean E", picture))}  # type: ignore[arg-type]
     claims = [budget_claim, *sample_claims, *divergence_claims, *measure_claims]
     return Findings((budgets, samples, divergences, measures), claims, drawings)
 

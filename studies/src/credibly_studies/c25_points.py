@@ -12,8 +12,7 @@ from credibly._arrays.checks import InvalidRowsError
 from credibly._arrays.namespace import HostArray, to_host
 from credibly.evaluation import shown
 from credibly.io import read_json_object
-from credibly.plots import whole_figure
-from credibly.plots.scores import ViolinDisplay
+from credibly.plots import picture, whole_figure
 from credibly.predictions import Belief, Dirichlet, Point
 from credibly.results.scores import EpistemicScore
 from credibly.selection import epistemic_score
@@ -310,7 +309,7 @@ def _by_divergence(by_kl: Ranking, by_js: Ranking) -> StudyTable:
 
 def _violins(scores: dict[tuple[str, str], EpistemicScore]) -> Any:
     own = {name: score for (name, mode), score in scores.items() if mode == "paper"}
-    return whole_figure(ViolinDisplay(own, part="distance").draw())
+    return whole_figure(picture(own, "violins", part="distance").draw())
 
 
 def _claims(

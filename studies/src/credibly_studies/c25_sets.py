@@ -8,8 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from credibly._arrays.namespace import to_host
-from credibly.plots import whole_figure
-from credibly.plots.scores import TradeoffDisplay, ViolinDisplay
+from credibly.plots import picture, whole_figure
 from credibly.results.scores import EpistemicScore
 from credibly.selection import rank_models
 from credibly.selection.standings import Crossing, Ranking
@@ -79,9 +78,7 @@ class SetsWork:
                 }
             ),
         )
-        drawings = {
-            f"tradeoffs-{mode}": drawn(TradeoffDisplay(one, most=1.0)) for mode, one in rankings.items()
-        }
+        drawings = {f"tradeoffs-{mode}": drawn(picture(one, most=1.0)) for mode, one in rankings.items()}
         drawings["violins"] = lambda: _violins(rankings["exact"])
         return Findings(tables, set_claims(self.data, held, rankings), drawings)
 
@@ -173,7 +170,7 @@ def _crossing_at(ranking: Ranking, tradeoff: float) -> Crossing | None:
 
 
 def _violins(ranking: Ranking) -> Any:
-    return whole_figure(ViolinDisplay(ranking, part="imprecision").draw())
+    return whole_figure(ranking.plot(kind="violins", part="imprecision"))
 
 
 DIGITS = Study(

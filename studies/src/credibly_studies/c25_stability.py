@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -15,16 +15,13 @@ from credibly._arrays.philox import as_seed, takes_rng
 from credibly.credal import as_set, focal_budget, nonspecificity
 from credibly.credal.sets import DIRICHLET_SAMPLES, CredalSet
 from credibly.evaluation import shown
-from credibly.plots import Display, Words
-from credibly.plots.display import model_line
+from credibly.plots import Mark, Picture, draws, mark
+from credibly.plots.pictures import as_model
 from credibly.predictions import Dataset, Ensemble, Point, as_pair, as_predictions
 from credibly.results.base import Result
 from credibly.selection import epistemic_score
 from credibly.selection.score import labels_of
 from credibly.selection.settings import ScoreMeasure
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 EXACT = "all events"
 SINGLES = "single classes only"
@@ -240,70 +237,55 @@ def _budgets(
     return {**found, EXACT: None}
 
 
-class MembersDisplay(Display, kind="members", of=ScoreStability):
+@draws(ScoreStability, "members", several=True)
+def members(stability: ScoreStability | Mapping[str, ScoreStability]) -> Picture:
     """Mean score against the number of members, with the spread over choices of members (C25 Fig. 13).
 
-    Attributes
+    Parameters
     ----------
     stability : ScoreStability or mapping of str to ScoreStability
         From `score_stability`.
     """
+    every = stability if isinstance(stability, Mapping) else {"score": stability}
+    named = {str(name): model for name, model in every.items() if model.n_members.size}
+    if not named:
+        raise UnsupportedError(
+            "a picture over numbers of members",
+            "needs predictions with members",
+            "none of these has any",
+            "Look at `by_budget` instead.",
+        )
+    parts = [
+        f"{name} from {shown(float(model.by_members[0]))} with {model.n_members[0]} "
+        f"to {shown(float(model.by_members[-1]))} with {model.n_members[-1]}"
+        for name, model in named.items()
+    ]
+    tradeoff = next(iter(named.values())).tradeoff
+    sizes = [model.n_members.size for model in named.values()]
+    models = enumerate(named.items())
+    return Picture(
+        "Score against members",
+        f"Mean score by number of members: {'; '.join(parts)}.",
+        {
+            "model": np.repeat(list(named), sizes),
+            "members": np.concatenate([model.n_members for model in named.values()]),
+            "mean score": np.concatenate([model.by_members for model in named.values()]),
+            "standard deviation": np.concatenate([model.members_std for model in named.values()]),
+        },
+        [drawn for place, (name, model) in models for drawn in as_model(_by_members(model), place, name)],
+        "number of members",
+        f"mean score, trade-off {tradeoff:g}",
+        size=(5.0, 3.8),
+        axes={"xlim": (0, None), "ylim": (0, None)},
+        shared=[drawn._replace(label=name) for name, model in named.items() for drawn in _by_members(model)],
+    )
 
-    size = (5.0, 3.8)
-    several = True
 
-    stability: ScoreStability | Mapping[str, ScoreStability]
-
-    def _require(self) -> None:
-        if not self.named:
-            raise UnsupportedError(
-                "a picture over numbers of members",
-                "needs predictions with members",
-                "none of these has any",
-                "Look at `by_budget` instead.",
-            )
-
-    @property
-    def named(self) -> dict[str, ScoreStability]:
-        """The models that have members."""
-        given = self.stability if isinstance(self.stability, Mapping) else {"score": self.stability}
-        return {str(name): one for name, one in given.items() if one.n_members.size}
-
-    @property
-    def finding(self) -> str:
-        """The lines in one sentence."""
-        parts = [
-            f"{name} from {shown(float(one.by_members[0]))} with {one.n_members[0]} "
-            f"to {shown(float(one.by_members[-1]))} with {one.n_members[-1]}"
-            for name, one in self.named.items()
-        ]
-        return f"Mean score by number of members: {'; '.join(parts)}."
-
-    @property
-    def words(self) -> Words:
-        """Title and axis labels."""
-        tradeoff = next(iter(self.named.values())).tradeoff
-        return Words("Score against members", "number of members", f"mean score, trade-off {tradeoff:g}")
-
-    def _marks(self, ax: Axes, small: bool) -> None:
-        """Draw means with bars of one standard deviation."""
-        for name, one in self.named.items():
-            line = model_line(ax, one.n_members, one.by_members, name[:28], markersize=4, linewidth=1.5)
-            ends = (one.by_members - one.members_std, one.by_members + one.members_std)
-            ax.vlines(one.n_members, *ends, color=line.get_color(), linewidth=1.0)
-        ax.set_xlim(left=0)
-        ax.set_ylim(bottom=0)
-
-    def _model(self, ax: Axes, label: str) -> None:
-        alone = len(self.named) == 1
-        named = {label if alone else f"{label}, {name}": one for name, one in self.named.items()}
-        MembersDisplay(named)._marks(ax, False)
-
-    def _columns(self) -> dict[str, Any]:
-        own = self.named.values()
-        return {
-            "model": np.repeat(list(self.named), [one.n_members.size for one in own]),
-            "members": np.concatenate([one.n_members for one in own]),
-            "mean score": np.concatenate([one.by_members for one in own]),
-            "standard deviation": np.concatenate([one.members_std for one in own]),
-        }
+def _by_members(stability: ScoreStability) -> list[Mark]:
+    """Return means with bars of one standard deviation."""
+    low = stability.by_members - stability.members_std
+    high = stability.by_members + stability.members_std
+    return [
+        mark("line", "observed", stability.n_members, stability.by_members, markersize=4, linewidth=1.5),
+        mark("vlines", "far", stability.n_members, low, high, linewidth=1.0),
+    ]

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 
 from credibly.evaluation import shown
-from credibly.plots.scores import TradeoffDisplay
+from credibly.plots import picture
 from credibly.selection.ranking import crossings
 from credibly.selection.standings import Ranking
 from credibly_studies.c25_claims import (
@@ -108,9 +108,7 @@ def work(size: TablesSize, run: Run) -> Findings:
         ("rule", "where", "printed", "from other printed numbers", "beyond rounding"),
         off,
     )
-    return Findings(
-        (kept, details), _claims(rules), {"tradeoffs": drawn(TradeoffDisplay(_ranking(), most=1.0))}
-    )
+    return Findings((kept, details), _claims(rules), {"tradeoffs": drawn(picture(_ranking(), most=1.0))})
 
 
 def _ranked(table: str, rankings: Iterable[PrintedRanking], lines: Lines) -> dict[str, list[Checked]]:

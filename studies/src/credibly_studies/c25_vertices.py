@@ -14,7 +14,7 @@ from credibly_studies import c25
 from credibly_studies.c25_claims import BETTER, ENOUGH
 from credibly_studies.c25_models import STANDS_FOR, Models, digits_models, four_classes
 from credibly_studies.judging import holds, mean_interval, told
-from credibly_studies.pictures import IntervalsDisplay
+from credibly_studies.pictures import intervals_picture
 from credibly_studies.results import Cell, Claim, Findings, StudyTable, drawn
 from credibly_studies.study import Run, Study
 
@@ -105,7 +105,7 @@ def work(size: VerticesSize, run: Run) -> Findings:
         way: {name: (float(found[way].mean()), mean_interval(found[way])) for name, found in on_soft.items()}
         for way in on_soft["ensemble"]
     }
-    picture = IntervalsDisplay("Soft targets", "distance to the set", series)
+    picture = intervals_picture("Soft targets", "distance to the set", series)
     return Findings((table,), _claims(on_labels, on_soft, len(onehot)), {"soft": drawn(picture)})
 
 

@@ -22,7 +22,7 @@ from credibly.raters import decompose_loss
 from credibly_studies import d21
 from credibly_studies.judging import Interval, holds, student_interval, told
 from credibly_studies.outcomes import Share, near
-from credibly_studies.pictures import IntervalsDisplay
+from credibly_studies.pictures import intervals_picture
 from credibly_studies.results import Cell, Claim, Findings, StudyTable, drawn
 from credibly_studies.simulate import HistogramWorld
 from credibly_studies.study import Run, Study
@@ -196,7 +196,7 @@ def _picture(bias: dict[tuple[Drawn, str], tuple[float, Interval]], n: int) -> A
     for (cell, term), one in bias.items():
         if cell.n == n:
             series[term][f"{cell.model}, {cell.raters}"] = one
-    return IntervalsDisplay(f"Bias by raters, n = {n}", "bias", series, zero=True)
+    return intervals_picture(f"Bias by raters, n = {n}", "bias", series, zero=True)
 
 
 def _panels(bias: dict[tuple[Drawn, str], tuple[float, Interval]]) -> dict[str, Any]:
@@ -208,7 +208,7 @@ def _panels(bias: dict[tuple[Drawn, str], tuple[float, Interval]]) -> dict[str, 
             if cell.model == PRINTED_MODEL and term.startswith(name) and "pairs" not in term:
                 series.setdefault(f"{term}, {cell.raters} raters", {})[str(cell.n)] = one
         panels[f"panel-{name.lower()}"] = drawn(
-            IntervalsDisplay(f"{name} by instances", name, series, zero=True)
+            intervals_picture(f"{name} by instances", name, series, zero=True)
         )
     return panels
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from credibly._arrays.namespace import HostArray, to_host
-from credibly.plots.raters import DisagreementDisplay
+from credibly.plots import picture
 from credibly.predictions import ClassPredictions, Dirichlet, LabelCounts, Point
 from credibly.raters import decompose_disagreement
 from credibly.recalibrate import AlphaCalibration, Recalibration, TemperatureScaling
@@ -24,7 +24,7 @@ from credibly_studies.d21_mode_claims import (
     true_alpha0,
 )
 from credibly_studies.d21_posterior import posterior_gain
-from credibly_studies.pictures import IntervalsDisplay
+from credibly_studies.pictures import intervals_picture
 from credibly_studies.results import Cell, Findings, StudyTable, drawn
 from credibly_studies.simulate import HistogramWorld
 from credibly_studies.study import Run, Study
@@ -172,7 +172,7 @@ def _picture(by_mode: dict[str, list[Outcomes]]) -> Any:
         }
         for place, method in enumerate(METHODS)
     }
-    return IntervalsDisplay("Error of disagreement", "root mean squared error", series)
+    return intervals_picture("Error of disagreement", "root mean squared error", series)
 
 
 def _bins(size: ModesSize, run: Run) -> Any:
@@ -180,7 +180,7 @@ def _bins(size: ModesSize, run: Run) -> Any:
     world = dataclasses.replace(MODES["overconfident, shared"], n_raters=size.raters)
     (predictions, counts), (new, raters, _) = drawn_twice(world, size.n, (*run.seed, len(MODES)))
     moved, _ = fitted("temperature+alpha", predictions, counts, new)
-    return DisagreementDisplay(decompose_disagreement(moved, raters))
+    return picture(decompose_disagreement(moved, raters))
 
 
 MODES_STUDY = Study(

@@ -27,7 +27,7 @@ from credibly_studies.judging import Interval, above, below, holds, told
 from credibly_studies.networks import mnist
 from credibly_studies.outcomes import all_of
 from credibly_studies.perceptrons import Training, fit_perceptrons, masks, outputs_of, repeated
-from credibly_studies.pictures import IntervalsDisplay
+from credibly_studies.pictures import intervals_picture
 from credibly_studies.results import Cell, Claim, Findings, StudyTable, drawn
 from credibly_studies.study import Run, Study
 
@@ -190,7 +190,7 @@ def work(size: NumeralsSize, run: Run) -> Findings:
     series = {
         group: {method: over_repetitions(own[group]) for method, own in found.items()} for group in TRUE
     }
-    picture = IntervalsDisplay("Share between images", "1 / (alpha0 + 1)", series)
+    picture = intervals_picture("Share between images", "1 / (alpha0 + 1)", series)
     return Findings((table,), _claims(found, gaps, size), {"shares": drawn(picture)})
 
 

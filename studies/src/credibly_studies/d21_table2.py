@@ -7,7 +7,7 @@ import itertools
 from typing import Any
 
 from credibly.evaluation import shown
-from credibly.plots.raters import LossMapDisplay
+from credibly.plots import Picture, picture
 from credibly.predictions import ClassPredictions, LabelCounts
 from credibly.raters import decompose_disagreement, decompose_loss
 from credibly.recalibrate.comparison import rater_changes
@@ -19,7 +19,7 @@ from credibly_studies.d21_printed import ALPHA, DISPERSION, SCALING
 from credibly_studies.d21_recalibrated import KINDS, MEANS, predictions_of, recalibrated
 from credibly_studies.judging import Interval, below, mean_interval, offered_interval, told
 from credibly_studies.outcomes import all_of
-from credibly_studies.pictures import IntervalsDisplay
+from credibly_studies.pictures import intervals_picture
 from credibly_studies.results import Cell, Claim, Findings, StudyTable, drawn
 from credibly_studies.study import Run, Study
 
@@ -196,17 +196,17 @@ def _picture(data: str, rows: list[Row]) -> Any:
     for row in rows:
         if row.task.data == data and row.spread != "alpha":
             series[row.task.kind][row.method.replace(", linear", "")] = row.estimates["D error"]
-    return IntervalsDisplay(f"{data}: disagreement", "calibration error of disagreement", series, zero=True)
+    return intervals_picture(f"{data}: disagreement", "calibration error of disagreement", series, zero=True)
 
 
-def _map(size: TableSize) -> LossMapDisplay:
+def _map(size: TableSize) -> Picture:
     parts: dict[str, LossDecomposition] = {}
     for data in KINDS:
         kinds, counts = predictions_of(data, size.rows)
         parts |= {
             f"{data}, {kind}": decompose_loss(one, counts, n_bins=N_BINS) for kind, one in kinds.items()
         }
-    return LossMapDisplay(parts)
+    return picture(parts)
 
 
 def _claims(data: str, held: Rows, size: TableSize) -> list[Claim]:

@@ -42,14 +42,7 @@ from credibly_studies.outcomes import (
 )
 from credibly_studies.power import SPOKEN_LEVEL, WIDE_LEVEL, PowerSize, PowerWork, Rates, by_rates
 from credibly_studies.results import Claim, Design, Outcome
-from credibly_studies.simulate import (
-    BinaryWorld,
-    CalibrationTest,
-    MulticlassWorld,
-    World,
-    WorldDisplay,
-    world_picture,
-)
+from credibly_studies.simulate import BinaryWorld, CalibrationTest, MulticlassWorld, World, world_picture
 from credibly_studies.simulate.power import Test
 from credibly_studies.study import Study
 
@@ -328,7 +321,7 @@ _BINARY: dict[str, World] = {
 
 def draw_world(name: str) -> Figure:
     """Draw members, truth and labels of a binary world over x, as Fig. 9 does."""
-    return whole_figure(WorldDisplay(world_picture(_BINARY[name].draw(200, rng=7))).draw())
+    return whole_figure(world_picture(_BINARY[name].draw(200, rng=7)).plot())
 
 
 FIG3 = Study(

@@ -17,15 +17,14 @@ from credibly.credal import contains
 from credibly.credal.pictures import simplex_picture
 from credibly.evaluation import shown, shown_range
 from credibly.hypotests import calibration_test
-from credibly.plots.hypotests import NullDisplay
-from credibly.plots.simplex import SimplexDisplay
+from credibly.plots import picture
 from credibly.predictions import Ensemble, Point
 from credibly_studies.j25 import ERRORS
 from credibly_studies.judging import holds
 from credibly_studies.outcomes import all_of
 from credibly_studies.results import Cell, Claim, Design, Drawing, Findings, Outcome, StudyTable, drawn
 from credibly_studies.set_draws import sample
-from credibly_studies.simplex_maps import SimplexMap, SimplexMapDisplay, error_over_weights
+from credibly_studies.simplex_maps import SimplexMap, error_over_weights
 from credibly_studies.study import Run, Study
 
 Part = tuple[StudyTable, list[Claim], dict[str, Drawing]]
@@ -98,7 +97,7 @@ def _null_distributions(size: FigureSize, run: Run) -> Part:
         mean, spread, bend = float(null.mean()), float(null.std(ddof=1)), float(skew(null))
         found[name] = (mean / spread, np.sqrt(null.size) * mean / spread, bend)
         rows.append((name, mean, spread, found[name][0], bend, float(np.quantile(null, 0.95))))
-        drawings[f"fig5-{statistic.name}"] = drawn(NullDisplay(test))
+        drawings[f"fig5-{statistic.name}"] = drawn(picture(test, "null"))
     columns = (
         "error",
         "mean",
@@ -207,7 +206,7 @@ def _over_simplices(size: FigureSize, run: Run) -> Part:
             share, way = _place_of_truth(one)
             smallest = ", ".join(f"{value:.1f}" for value in one.smallest)
             rows.append((figure, name, smallest, way, share, _smoothness(one)))
-            drawings[f"fig{figure}-{ERRORS[name].name}"] = drawn(SimplexMapDisplay(one))
+            drawings[f"fig{figure}-{ERRORS[name].name}"] = drawn(picture(one))
     columns = (
         "figure",
         "error",
@@ -282,7 +281,7 @@ def _draws(size: FigureSize, run: Run) -> Part:
         drawn_from = sample(members, size.draws, method=name, rng=generator)
         found[name] = np.asarray(drawn_from.probs)[0]
         some = Ensemble(found[name][None, :_PICTURED], member_axis=1)
-        drawings[f"fig8-{name}"] = drawn(SimplexDisplay(simplex_picture(some)))
+        drawings[f"fig8-{name}"] = drawn(picture(simplex_picture(some)))
     found["rejection (exact)"] = _uniform(members, size.draws, generator)
     centre = found["rejection (exact)"].mean(axis=0)
     ways = {name: np.sqrt(((draws - centre) ** 2).sum(axis=1)) for name, draws in found.items()}

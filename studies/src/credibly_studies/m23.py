@@ -32,7 +32,6 @@ from credibly.hypotests.credal.task import SetTask, WeightsTask
 from credibly.hypotests.resampling.replicates import Replicates
 from credibly.learners.points import DRAWS
 from credibly.plots import whole_figure
-from credibly.plots.simplex import SimplexDisplay
 from credibly.predictions import Classes, Point
 from credibly.results.credal import WeightsDetails
 from credibly.results.tests import HypotestResult
@@ -441,7 +440,7 @@ def draw_scenario(scenario: str) -> Figure:
     """Draw one set and the truth that belongs to it, as on the left of Fig. 1: three classes, ten members."""
     world = EnsembleWorld(scenario, n_classes=3, spread=0.1)  # type: ignore[arg-type]
     sample = world.draw(1, rng=_SHOWN_SEED)
-    return whole_figure(SimplexDisplay(simplex_picture(sample.predictions, sample.truth.probs)).draw())
+    return whole_figure(simplex_picture(sample.predictions, sample.truth.probs).plot())
 
 
 FIG1 = Study(

@@ -17,7 +17,9 @@ from credibly.evaluation import shown
 from credibly.hypotests import predictive_check as library_check
 from credibly.hypotests.calibration.pit import checked_rows
 from credibly.hypotests.predictive.outcomes import has_members
-from credibly.plots.display import BLUE, INK, ORANGE, SKY, VERMILION, Display, Style, Words, dots, ranges
+from credibly.plots import Picture, draws, mark
+from credibly.plots.drawing import BLUE, ORANGE, SKY, VERMILION, Style
+from credibly.plots.pictures import ranges
 from credibly.predictions import Gaussian, RealPredictions, Samples, as_labels, as_predictions
 from credibly.predictions.passes import without_graph
 from credibly.results.base import Result, require_level
@@ -27,7 +29,7 @@ from credibly.statistics import Statistic
 from credibly_studies.paper_settings import as_in
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+    pass
 
 _SHADES = (BLUE, ORANGE, SKY, VERMILION)
 _DASHES = ("-", (0, (5, 2)), (0, (1, 1.5)), (0, (5, 1.5, 1, 1.5)))
@@ -255,57 +257,46 @@ def _member(predictions: Gaussian | Samples, member: int) -> Gaussian | Samples:
     return Samples(predictions.values[:, member, :], member_axis=1)
 
 
-class FunctionsDisplay(Display, kind="functions", of=MemberFunctions):
+@draws(MemberFunctions, "functions")
+def functions_picture(functions: MemberFunctions) -> Picture:
     """Functions drawn from members, with the band of all members together (P21 Figs. 4 and 10).
 
-    Attributes
+    Parameters
     ----------
     functions : MemberFunctions
         From `member_functions`.
     """
-
-    size = (5.6, 3.8)
-    words = Words("Functions drawn from members", "feature", "prediction")
-
-    functions: MemberFunctions
-
-    @property
-    def finding(self) -> str:
-        """The picture in one sentence."""
-        own = self.functions
-        total = float((own.total_high - own.total_low).mean())
-        single = float((own.high - own.low).mean())
-        said = (
-            f"The {100 * own.level:g} % band of all members is {shown(total)} wide on average, the band of "
-            f"one member {shown(single)}"
-        )
-        if own.labels is None:
-            return f"{said}."
-        inside = float(np.mean((own.labels >= own.total_low) & (own.labels <= own.total_high)))
-        return f"{said}; the band of all members contains {100 * inside:.3g} % of the labels."
-
-    def _marks(self, ax: Axes, small: bool) -> None:
-        """Draw the total band, one line per member with its own band, and the labels."""
-        own = self.functions
-        band: Style = {"color": SKY, "alpha": 0.35, "label": f"{100 * own.level:g} % band of all members"}
-        ax.fill_between(own.x, own.total_low, own.total_high, linewidth=0, **band)
-        for place in range(own.centre.shape[1]):
-            style: Style = {
-                "color": _SHADES[place % len(_SHADES)],
-                "linestyle": _DASHES[place % len(_DASHES)],
-            }
-            label = "members" if place == 0 else None
-            ax.plot(own.x, own.centre[:, place], linewidth=1.1, label=label, **style)
-            for edge in (own.low, own.high):
-                ax.plot(own.x, edge[:, place], linewidth=0.4, **style)
-        if own.labels is not None:
-            dots(ax, own.x, own.labels, ".", INK, "labels", markersize=2)
-
-    def _columns(self) -> dict[str, Any]:
-        """Return the total band and the median of every drawn member."""
-        own = self.functions
-        members = {f"member {j}": own.centre[:, at] for at, j in enumerate(own.members.tolist())}
-        return {"feature": own.x, "band of all": ranges(own.total_low, own.total_high), **members}
+    x, band = functions.x, (functions.total_low, functions.total_high)
+    level, single = f"{100 * functions.level:g} %", float((functions.high - functions.low).mean())
+    finding = (
+        f"The {level} band of all members is {shown(float((band[1] - band[0]).mean()))} wide on average, the "
+        f"band of one member {shown(single)}"
+    )
+    marks = [mark("band", "chance", x, *band, alpha=0.35, label=f"{level} band of all members")]
+    for place in range(functions.centre.shape[1]):
+        shade, dashes = _SHADES[place % len(_SHADES)], _DASHES[place % len(_DASHES)]
+        for values, width, label in (
+            (functions.centre, 1.1, None if place else "members"),
+            (functions.low, 0.4, None),
+            (functions.high, 0.4, None),
+        ):
+            style: Style = {"label": label, "color": shade, "linestyle": dashes, "linewidth": width}
+            marks.append(mark("line", "observed", x, values[:, place], **style))
+    if functions.labels is not None:
+        marks.append(mark("dots", "ink", x, functions.labels, marker=".", markersize=2, label="labels"))
+        inside = float(np.mean((functions.labels >= band[0]) & (functions.labels <= band[1])))
+        finding += f"; the band of all members contains {100 * inside:.3g} % of the labels"
+    members = enumerate(functions.members.tolist())
+    medians = {f"member {member}": functions.centre[:, at] for at, member in members}
+    return Picture(
+        "Functions drawn from members",
+        f"{finding}.",
+        {"feature": x, "band of all": ranges(*band), **medians},
+        marks,
+        "feature",
+        "prediction",
+        size=(5.6, 3.8),
+    )
 
 
 def observation_check(predictions: Any, labels: Any = None, *, instance: int = 0) -> HypotestResult:

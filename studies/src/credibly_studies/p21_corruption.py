@@ -14,7 +14,6 @@ from credibly._arrays.errors import InputError, one_of
 from credibly._arrays.namespace import HostArray
 from credibly._arrays.philox import Seed
 from credibly.hypotests import predictive_check
-from credibly.plots.hypotests import BeforeAfterDisplay
 from credibly.predictions import Ensemble
 from credibly.recalibrate import MemberTemperatures, TemperatureScaling
 from credibly.results.predictive import PredictiveCheck
@@ -24,8 +23,9 @@ from credibly_studies.descent import Layers
 from credibly_studies.networks import Network, images, trained_network
 from credibly_studies.p21 import paper_pvalue
 from credibly_studies.p21_corruption_claims import claims, member_claim
-from credibly_studies.p21_corruption_tables import Row, failures_display, tables
+from credibly_studies.p21_corruption_tables import Row, failures_picture, tables
 from credibly_studies.perceptrons import masks, outputs_of, repeated
+from credibly_studies.pictures import before_after
 from credibly_studies.results import Drawing, Findings, drawn
 from credibly_studies.study import Run, Study
 
@@ -175,8 +175,8 @@ def work(size: CorruptionSize, run: Run) -> Findings:
     }
     shown = parts[MODELS.index("deep ensemble")]
     drawings: dict[str, Drawing] = {
-        "severity": drawn(failures_display(rows)),
-        "recalibration": drawn(BeforeAfterDisplay(shown.before, shown.after)),
+        "severity": drawn(failures_picture(rows)),
+        "recalibration": drawn(before_after(shown.before, shown.after)),
     }
     return Findings(tables(rows), (*claims(rows), member_claim(fitted)), drawings)
 

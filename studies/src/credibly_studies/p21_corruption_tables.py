@@ -8,10 +8,11 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from credibly.evaluation import title
+from credibly.plots import Picture
 from credibly_studies.judging import Interval
 from credibly_studies.outcomes import Share
 from credibly_studies.p21_printed import CORRUPTIONS, TABLE_4
-from credibly_studies.pictures import IntervalsDisplay
+from credibly_studies.pictures import intervals_picture
 from credibly_studies.results import Cell, StudyTable
 
 LEVEL = 0.05
@@ -159,7 +160,7 @@ def _ordered(rows: Sequence[Row]) -> list[Row]:
     return sorted(rows, key=lambda row: (models.index(row.model), row.variant != "raw", row.severity))
 
 
-def failures_display(rows: Sequence[Row]) -> IntervalsDisplay:
+def failures_picture(rows: Sequence[Row]) -> Picture:
     """Return how often the check of the calibration error fails, against severity.
 
     Parameters
@@ -169,7 +170,7 @@ def failures_display(rows: Sequence[Row]) -> IntervalsDisplay:
 
     Returns
     -------
-    IntervalsDisplay
+    Picture
         One series per model and hypothesis; models without members have one.
     """
     severities = sorted({row.severity for row in rows})
@@ -183,7 +184,7 @@ def failures_display(rows: Sequence[Row]) -> IntervalsDisplay:
             named: dict[str, tuple[float, Interval | None]]
             named = {f"severity {one}": (share.rate, share.interval) for one, share in shares.items()}
             lines[f"{model}, {hypothesis}"] = named
-    return IntervalsDisplay(f"Rejections at level {LEVEL:g}", "share of data sets rejected", lines)
+    return intervals_picture(f"Rejections at level {LEVEL:g}", "share of data sets rejected", lines)
 
 
 def failing(rows: Sequence[Row]) -> Share:

@@ -18,7 +18,7 @@ from credibly._arrays.philox import Seed
 from credibly.evaluation import shown
 from credibly.hypotests import predictive_check
 from credibly.hypotests.resampling.pvalues import monte_carlo_pvalue, two_sided_pvalues
-from credibly.plots.hypotests import NullDisplay
+from credibly.plots import picture
 from credibly.predictions import Gaussian, Reals
 from credibly.statistics import quantile_calibration_error
 from credibly_studies.outcomes import Share, all_of, at_most, near
@@ -102,7 +102,7 @@ def work(size: LocationSize, run: Run) -> Findings:
     title = f"Share of {size.data_sets} data sets rejected at level {LEVEL:g}, n = {size.n}"
     few, ranks = _few_members(size, run)
     drawings: dict[str, Drawing] = {
-        name: drawn(NullDisplay(check.under(name).checks[NAME])) for name in HYPOTHESES
+        name: drawn(picture(check.under(name).checks[NAME], "null")) for name in HYPOTHESES
     }
     return Findings(
         (StudyTable("rows", title, columns, rows), few),

@@ -16,6 +16,7 @@ import numpy as np
 
 from credibly._arrays.namespace import HostArray
 from credibly._arrays.philox import Seed
+from credibly.plots import picture
 from credibly.predictions import Gaussian
 from credibly_studies.d21_mode_claims import over_repetitions
 from credibly_studies.descent import Activation, Layers
@@ -23,7 +24,6 @@ from credibly_studies.inputs import trained
 from credibly_studies.judging import Interval, above, denied, told
 from credibly_studies.outcomes import Share, all_of, any_of, more_than
 from credibly_studies.p21 import (
-    FunctionsDisplay,
     MemberFunctions,
     is_beyond_replicates,
     member_functions,
@@ -110,7 +110,7 @@ def work(size: QuadraticSize, run: Run) -> Findings:
     found = run.map(_data_set, [_Task(size, run.seed, at) for at in range(size.data_sets)])
     checks = {key: [one.checks[key] for one in found] for key in found[0].checks}
     drawings: dict[str, Drawing] = {
-        name: drawn(FunctionsDisplay(functions)) for name, functions in found[0].functions.items()
+        name: drawn(picture(functions)) for name, functions in found[0].functions.items()
     }
     return Findings((_table(checks),), claims(checks), drawings)
 

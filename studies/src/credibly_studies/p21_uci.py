@@ -19,7 +19,7 @@ import numpy as np
 from credibly._arrays.namespace import HostArray
 from credibly._arrays.philox import Seed
 from credibly.hypotests import pit_test
-from credibly.plots.curves import EnvelopeDisplay
+from credibly.plots import picture
 from credibly.predictions import RealPredictions
 from credibly.results.curves import EnvelopeCurve
 from credibly.results.tests import CheckDetails, HypotestResult
@@ -117,9 +117,7 @@ def work(size: UciSize, run: Run) -> Findings:
     rows.sort(key=lambda row: (size.data_sets.index(row.data), MODELS.index(row.model)))
     curves = parts[len(size.data_sets) - 1][2]  # of the last model on the last, smallest data set
     chosen = {(task.name, task.model): own for task, (_, own, _) in zip(tasks, parts, strict=True)}
-    drawings: dict[str, Drawing] = {
-        f"pit-{name}": drawn(EnvelopeDisplay(curve)) for name, curve in curves.items()
-    }
+    drawings: dict[str, Drawing] = {f"pit-{name}": drawn(picture(curve)) for name, curve in curves.items()}
     return Findings(tables(rows, chosen), (), drawings)
 
 

@@ -8,10 +8,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from credibly._arrays.errors import UnsupportedError
-from credibly.plots import panels
+from credibly.plots import panels, picture
 from credibly_studies.outcomes import Curve, Share
 from credibly_studies.results import Cell, Claim, Drawing, Findings, StudyTable, drawn
-from credibly_studies.simulate import DistanceDisplay, RejectionDisplay
 from credibly_studies.simulate.power import PowerStudy, Test, power_study
 from credibly_studies.simulate.world import World
 from credibly_studies.study import Run, Tables
@@ -227,9 +226,10 @@ def power_findings(given: PowerStudy | Mapping[str, PowerStudy], claims: Sequenc
     )
     drawings: dict[str, Drawing] = {}
     for name, study in studies.items():
-        drawings[name] = functools.partial(panels, [RejectionDisplay(study, world) for world in study.worlds])
+        rejections = [picture(study, "rejections", world=world) for world in study.worlds]
+        drawings[name] = functools.partial(panels, rejections)
         try:
-            distances = DistanceDisplay(study, level=spoken)
+            distances = picture(study, "distance", level=spoken)
         except UnsupportedError:  # no worlds differ in a distance alone
             continue
         drawings["distance" if name == "power" else f"{name}-distance"] = drawn(distances)

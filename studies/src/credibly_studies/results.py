@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from credibly.evaluation import shown, shown_range
-from credibly.plots import Display, whole_figure
+from credibly.plots import Picture, whole_figure
 from credibly.results.base import SCHEMA_VERSION, Result, jsonable
 
 if TYPE_CHECKING:
@@ -271,11 +271,11 @@ def _several(value: Any) -> str:
     return " ".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
 
 
-def drawn(display: Display) -> Drawing:
+def drawn(picture: Picture) -> Drawing:
     """Return what draws a picture on a figure of its own."""
 
     def draw() -> Figure:
-        return whole_figure(display.draw())
+        return whole_figure(picture.draw())
 
     return draw
 

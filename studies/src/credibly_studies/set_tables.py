@@ -14,7 +14,7 @@ from typing import Any, Literal
 import numpy as np
 
 from credibly.hypotests import calibration_test, reliability_curve, weights_test
-from credibly.plots.curves import ReliabilityDisplay
+from credibly.plots import picture
 from credibly.results.credal import WeightsDetails
 from credibly.results.tests import HypotestResult
 from credibly.statistics import accuracy, classwise_ece, confidence_ece, log_loss
@@ -194,7 +194,7 @@ def _smaller(tables: Tables, way: str, first: str, second: str) -> Share:
 def _curve(size: TableSize, run: Run) -> Any:
     """Return a picture of the mean of the last model of the first data set, on the test part."""
     given = real_set(size.data_sets[0], size.models[-1], size.rows)
-    return drawn(ReliabilityDisplay(reliability_curve(given.test, given.test_labels, rng=run.seed)))
+    return drawn(picture(reliability_curve(given.test, given.test_labels, rng=run.seed)))
 
 
 _SEARCHED = ("M23, confidence ECE", "M23, classwise ECE")

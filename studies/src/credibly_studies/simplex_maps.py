@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,8 +12,8 @@ from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError
 from credibly._arrays.namespace import HostArray, like, namespace, softmax, to_host
 from credibly._arrays.notes import counted
 from credibly.evaluation import shown, title
-from credibly.plots.display import INK, VERMILION, Display, Words
-from credibly.plots.simplex import draw_triangle, in_triangle, mark
+from credibly.plots import INK, Picture, draws, mark
+from credibly.plots.simplex import TRIANGLE_AXES, in_triangle, triangle
 from credibly.predictions import Ensemble, Point, as_labels, as_point, as_predictions, paired
 from credibly.results.base import Result
 from credibly.statistics.batches import label_values
@@ -217,75 +216,55 @@ def error_over_weights(
     )
 
 
-class SimplexMapDisplay(Display, kind="map", of=SimplexMap):
+@draws(SimplexMap, "map")
+def simplex_map(found: SimplexMap) -> Picture:
     """A heat map over the triangle: an error at every prediction, or at every weight of three members.
 
     Points without a finite value, or with fewer than 5 instances behind them, stay blank.
 
-    Attributes
+    Parameters
     ----------
     found : SimplexMap
         From `error_over_simplex` or `error_over_weights`.
     """
+    drawn = np.isfinite(found.values) & (found.support is None or found.support >= _LEAST_SUPPORT)
+    if not drawn.any():
+        raise UnsupportedError(
+            f"the map of `{found.name}`",
+            f"needs points with a finite value and at least {_LEAST_SUPPORT:g} instances",
+            f"none of {drawn.size} has",
+            "Use a larger bandwidth or a statistic that stays finite.",
+        )
+    values, points = found.values[drawn], found.points[drawn]
+    # the point worth a mark: where predictions are worst, which weights are best
+    worst, what = found.over == "predictions", title(found.name)
+    marked = points[int(np.argmax(values) if worst else np.argmin(values))]
+    where = ", ".join(f"{share:.2f}" for share in marked)
+    hidden = int((~drawn).sum())
+    left = counted(hidden, "point without enough instances is", "points without enough instances are")
+    return Picture(
+        what,
+        f"{what} runs from {shown(float(values.min()))} to {shown(float(values.max()))}, "
+        f"{'largest at' if worst else 'smallest at weights'} ({where})."
+        f"{f' {left} left blank.' if hidden else ''}",
+        {**dict(zip(found.corners, points.T, strict=True)), what: values},
+        [
+            mark(_heat, "chance", in_triangle(found.points), found.values, drawn, what),
+            *triangle(found.corners),
+            mark("dots", "far", *in_triangle(marked).T, markersize=6, fillstyle="none"),
+        ],
+        size=(5.2, 4.2),
+        axes=TRIANGLE_AXES,
+    )
 
-    size = (5.2, 4.2)
 
-    found: SimplexMap
+def _heat(ax: Axes, places: HostArray, values: HostArray, drawn: HostArray, name: str) -> None:
+    """Fill the triangles between points that are drawn, and draw the scale of values."""
+    from matplotlib.tri import Triangulation
 
-    def _require(self) -> None:
-        if np.isnan(self.values).all():
-            raise UnsupportedError(
-                f"the map of `{self.found.name}`",
-                f"needs points with a finite value and at least {_LEAST_SUPPORT:g} instances",
-                f"none of {self.values.size} has",
-                "Use a larger bandwidth or a statistic that stays finite.",
-            )
-
-    @functools.cached_property
-    def values(self) -> HostArray:
-        """The number at each point; NaN where it is not drawn."""
-        own = self.found
-        drawn = np.isfinite(own.values) & (own.support is None or own.support >= _LEAST_SUPPORT)
-        return np.where(drawn, own.values, np.nan)
-
-    @property
-    def marked(self) -> HostArray:
-        """The point worth a mark: where predictions are worst, which weights are best."""
-        extreme = np.nanargmax if self.found.over == "predictions" else np.nanargmin
-        return np.asarray(self.found.points[int(extreme(self.values))])
-
-    @property
-    def finding(self) -> str:
-        """The picture in one sentence."""
-        low, high = float(np.nanmin(self.values)), float(np.nanmax(self.values))
-        where = ", ".join(f"{share:.2f}" for share in self.marked)
-        hidden = int(np.isnan(self.values).sum())
-        left = counted(hidden, "point without enough instances is", "points without enough instances are")
-        blank = f" {left} left blank." if hidden else ""
-        which = "largest at" if self.found.over == "predictions" else "smallest at weights"
-        return f"{title(self.found.name)} runs from {shown(low)} to {shown(high)}, {which} ({where}).{blank}"
-
-    @property
-    def words(self) -> Words:
-        """Title and axis labels."""
-        return Words(title(self.found.name))
-
-    def _marks(self, ax: Axes, small: bool) -> None:
-        """Draw filled contours, the triangle, and a mark at the point the finding names."""
-        from matplotlib.tri import Triangulation
-
-        drawn = np.isfinite(self.values)
-        mesh = Triangulation(*in_triangle(self.found.points).T)
-        mesh.set_mask(~drawn[mesh.triangles].all(axis=1))
-        filled = ax.tripcolor(mesh, np.where(drawn, self.values, 0.0), shading="gouraud", cmap="cividis")
-        filled.set_clim(float(np.nanmin(self.values)), float(np.nanmax(self.values)))
-        draw_triangle(ax, self.found.corners)
-        mark(ax, self.marked, "D", VERMILION, markersize=6, fillstyle="none")
-        bar = ax.figure.colorbar(filled, ax=ax, shrink=0.7)
-        bar.set_label(title(self.found.name), color=INK)
-
-    def _columns(self) -> dict[str, Any]:
-        """Return the points that are drawn."""
-        drawn = np.isfinite(self.values)
-        corners = dict(zip(self.found.corners, self.found.points[drawn].T, strict=True))
-        return {**corners, title(self.found.name): self.values[drawn]}
+    mesh = Triangulation(*places.T)
+    mesh.set_mask(~drawn[mesh.triangles].all(axis=1))
+    filled = ax.tripcolor(mesh, np.where(drawn, values, 0.0), shading="gouraud", cmap="cividis")
+    filled.set_clim(float(values[drawn].min()), float(values[drawn].max()))
+    bar = ax.figure.colorbar(filled, ax=ax, shrink=0.7)
+    bar.set_label(name, color=INK)

@@ -104,7 +104,7 @@ def test_compare(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
         (["fit", "rated.npz", "rated.json", "--method", "members"], "Ensemble predictions"),
         (["apply", "fit.npz", "new.npz", "out.npz"], "fit.npz"),
         (["apply", "none.json", "new.npz", "out.npz"], "none.json"),
-        (["compare", "fit.npz", "--folds", "1"], "cv"),
+        (["compare", "fit.npz", "--folds", "1"], "`--folds`"),
     ],
 )
 def test_mistakes_are_one_line(
@@ -261,7 +261,7 @@ def test_suggested_commands_take_groups_and_weights_along(folder: Path) -> None:
     asked = ["--by", "site", "--member-weights", "0.7,0.3", "--n-resamples", "99"]
     assert main(["report", "m.npz", *asked, "--out", "r.html", "-q"]) == 0
     page = (folder / "r.html").read_text()
-    fit = "calibrate fit m.npz --member-weights 0.7,0.3 calibration.json --method scale --by site"
+    fit = "calibrate fit m.npz calibration.json --member-weights 0.7,0.3 --by site --method scale"
     assert f"credibly {fit}" in page
     assert main([*fit.split(), "-q"]) == 0
     scales = cr.recalibrate.load("calibration.json").scales

@@ -91,6 +91,6 @@ def test_the_next_command_reads_the_file_alike(credibly: Command, tmp_path: Path
     told = _json(credibly("evaluate", tmp_path / "sharp.npz", *reading, "--n-resamples", 99, "--json"))
     ((_, following),) = told["headline"]["steps"]
     how = " ".join(reading)
-    assert following.startswith(f"credibly calibrate fit {tmp_path}/sharp.npz {how} calibration.json")
+    assert following.startswith(f"credibly calibrate fit {tmp_path}/sharp.npz calibration.json {how}")
     ran = credibly(*following.replace("calibration.json", f"{tmp_path}/calibration.json").split()[1:])
     assert ran.code == 0

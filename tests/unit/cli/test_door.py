@@ -272,7 +272,7 @@ def test_class_names_cannot_turn_the_page_around() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("loading", ["credibly.cli.app", "credibly.cli.numbers", "numpy", "typer"])
+@pytest.mark.parametrize("loading", ["credibly.cli.app", "credibly.cli.numbers", "numpy", "click"])
 def test_ctrl_c_while_modules_load_ends_quietly(loading: str, calibrated: Path) -> None:
     """The first second of a command is spent with imports; a traceback there would be noise."""
     program = f"""

@@ -144,4 +144,4 @@ def test_inspect_drops_nothing_and_says_nothing_was_dropped(
     assert {"file": str(tmp_path / "one.npz"), "what": "axis n", "value": str(len(probs))} in rows
     assert not any("were dropped" in row["value"] for row in rows)
     problem = next(row["value"] for row in rows if row["what"] == "problem")
-    assert "To leave these rows out: `--drop-invalid`" in problem
+    assert "To leave these rows out: `credibly evaluate --drop-invalid`" in problem

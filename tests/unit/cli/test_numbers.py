@@ -159,7 +159,9 @@ def test_evaluate_says_why_nothing_was_computed(
     ran = credibly(
         "evaluate", tmp_path / "reals.npz", *("--statistic", "accuracy", "--statistic", "brier"), *FAST
     )
-    assert "note: not run: accuracy, brier, because each needs class probabilities, got Gaussian" in ran.err
+    assert (
+        "note: not run: accuracy, brier, each because it needs class probabilities, got Gaussian" in ran.err
+    )
 
 
 def test_real_values_are_evaluated_and_tested(credibly: Command, tmp_path: Path) -> None:

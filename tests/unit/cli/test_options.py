@@ -1,63 +1,112 @@
-"""Every verb lists its options itself; an option that several have means the same in all of them."""
+"""An option is one row of one table: what `load` takes, what is recorded and what verbs offer follow."""
 
 from __future__ import annotations
 
 import inspect
+import re
+import shlex
 from typing import Any
 
+import click
 import pytest
 
 import credibly as cr
-from credibly.cli.app import GROUPS, VERBS
-from credibly.cli.reading import Reading, Replication, Streaming, dask_client
+from credibly.calls import VERBS, Call, Option
+from credibly.calls import options as rows
+from credibly.cli.commands import VerbCommand
+from credibly.cli.reading import dask_client
+from credibly.cli.typed import Typed
+from credibly.hypotests.credal.weights_test import LEARNERS
+from credibly.io.roles import KIND_NAMES
+from credibly.recalibrate.files import NAMED
+from credibly.selection.settings import MEASURES
 
-# draws and bins of their own, or flags whose values differ
-OWN = {
-    "test": {"n_resamples", "method", "weights", "margin"},
-    "plan": {"margin", "power"},  # a probability, and a switch of `check`
-    "audit": {"clusters", "margin"},  # may name a column of the attributes; about groups
-    "raters": {"weights"},
-    "compare": {"n_resamples", "n_bins", "out"},
-    "report": {"file", "out"},  # several files are compared
-    "demo": {"out"},
-    "study": {"out"},
-    "convert": {"out"},
-    "calibrate fit": {"method", "out"},
-    "calibrate apply": {"out"},
-    "calibrate compare": {"method"},
-}
+# flags that are about another thing in another verb, and so have rows of their own
+OWN = {"--margin", "--power", "--method", "--weights", "--hypothesis", "--n-resamples", "--n-bins", "--out"}
 
 
 def test_one_option_is_one_thing_in_every_verb() -> None:
-    grouped = {f"{group} {name}": one for group, (_, inner) in GROUPS.items() for name, one in inner.items()}
-    meanings: dict[str, set[tuple[object, str]]] = {}
-    for words, verb in {**VERBS, **grouped}.items():
-        for name, one in inspect.signature(verb.function()).parameters.items():
-            if name not in OWN.get(words, ()):
-                meanings.setdefault(name, set()).add((one.annotation, repr(one.default)))
-    files = {"files"}  # `inspect` looks at paths, `compare` takes patterns
-    assert {name: found for name, found in meanings.items() if len(found) > 1 and name not in files} == {}
-    assert len(meanings["labels"]) == 1
+    meanings: dict[str, set[Option]] = {}
+    for verb in VERBS.values():
+        for row in verb.rows:
+            meanings.setdefault(row.flag, set()).add(row)
+    assert {flag for flag, found in meanings.items() if len(found) > 1} == OWN
+    assert len(meanings) > 50
 
 
-def test_words_make_the_same_values_again() -> None:
-    assert Replication(n_resamples=99, n_bins=10, seed=3).words() == [
-        *("--n-resamples", "99", "--n-bins", "10", "--seed", "3")
-    ]
-    assert Reading("p.npz", "y.npy", "logits", 0, drop_invalid=True).words() == [
-        *("p.npz", "--labels", "y.npy", "--kind", "logits", "--member-axis", "0", "--drop-invalid")
-    ]
-    weighted = Reading("p.csv", member_weights="0.5,0.3,0.2").words()
-    assert weighted == ["p.csv", "--member-weights", "0.5,0.3,0.2"]
-    streaming = Streaming(stream=True, chunk_rows=5, skip_bad_shards=True, engine="dask", scheduler="tcp://x")
-    assert streaming.words() == [
-        *("--stream", "--chunk-rows", "5", "--skip-bad-shards", "--engine", "dask", "--scheduler", "tcp://x")
-    ]
+@pytest.mark.parametrize("verb", VERBS)
+def test_flags_and_keywords_of_a_verb_are_distinct(verb: str) -> None:
+    for names in zip(*((row.flag, row.name) for row in VERBS[verb].rows), strict=True):
+        assert len(set(names)) == len(names)
 
 
-def test_a_reading_takes_its_options_by_their_names() -> None:
-    typed = {"file": ["a.csv", "b.csv"], "labels": "y", "clusters": "patient", "seed": 3}
-    assert Reading.typed(typed, file="a.csv") == Reading("a.csv", labels="y", clusters="patient")
+def test_what_is_said_about_a_file_is_what_load_takes() -> None:
+    taken = set(inspect.signature(cr.load).parameters) - {"path"}
+    assert {row.name for row in rows.READING} == taken | {"blocks"}
+    chunks = {row.name for row in (*rows.CHUNKS, *rows.READING)} - {"stream", "blocks"}
+    assert chunks <= set(inspect.signature(cr.scan).parameters)
+
+
+def test_names_are_those_of_the_library() -> None:
+    assert rows.KINDS == KIND_NAMES
+    assert rows.MEASURES == MEASURES
+    named = (
+        rows.METHODS.partition("; join")[0]
+        .replace("(or sigmoid)", ", sigmoid")
+        .replace("; for real values", ",")
+    )
+    assert {name.strip() for name in named.split(",")} <= set(NAMED)
+    known = {row.flag: row.known for verb in VERBS.values() for row in verb.rows if callable(row.known)}
+    assert set(known["--learner"]()) == set(LEARNERS)
+    assert {"brier", "skce"} <= set(known["--statistic"]())
+    assert set(known["--recalibrate"]()) == set(NAMED)
+
+
+def typed(verb: str, *words: str) -> Typed:
+    context = VerbCommand(verb, VERBS[verb]).make_context("credibly", list(words))
+    return Typed(verb, VERBS[verb], context.params)
+
+
+@pytest.mark.parametrize(
+    ("verb", "words"),
+    [
+        ("report", "p.npz --labels y.npy --kind logits --member-axis 0 --drop-invalid"),
+        ("report", "p.csv --classes 'a,b' --columns 'x,\"y,z\"' --exclude a,b --ignore-label -1 --id who"),
+        ("report", "p.csv --levels 0.05,0.95 --member-weights 0.5,0.3,0.2 --claimed 0.9 --by age,sex"),
+        ("report", "p.csv --clusters copies --blocks 7 --normalise --n-raters 3"),
+        ("report", "p.csv --stream --chunk-rows 5 --skip-bad-shards --engine dask --scheduler tcp://x"),
+        (
+            "report",
+            "p.csv --statistic brier --statistic skce --recalibrate vector --margin 0.01 --out r.html",
+        ),
+        ("compare", "a.npz b.npz --tradeoff 0.0 --tradeoff inf --measure hartley --n-bins 9"),
+    ],
+)
+def test_what_was_typed_is_recorded_and_typed_again(verb: str, words: str) -> None:
+    given = typed(verb, *shlex.split(words))
+    call = Call.of(given.call(given.files).to_dict())
+    again = typed(verb, *shlex.split(call.command())[2:])
+    assert again.values == given.values
+    for word in shlex.split(words):
+        assert word in shlex.split(call.command())
+
+
+def test_numbers_that_are_none_are_refused_with_an_example() -> None:
+    with pytest.raises(cr.InputError, match=r"`--levels` must be numbers; got '0.05,x'.*--levels 0.05,0.95"):
+        typed("test", "p.npz", "--levels", "0.05,x")
+
+
+@pytest.mark.parametrize("verb", [verb for verb in VERBS if VERBS[verb].first])
+def test_six_options_come_first_and_the_rest_in_groups(verb: str) -> None:
+    command = VerbCommand(verb, VERBS[verb])
+    shown = command.get_help(click.Context(command))
+    options = shown.partition("\nOptions:\n")[2]
+    first, _, others = options.partition("\n\n")
+    assert tuple(re.findall(r"^  (?:-\w, )?(--[a-z-]+)", first, re.MULTILINE)) == VERBS[verb].first
+    assert len(VERBS[verb].first) == 6
+    assert "Reading the file:\n" in others
+    listed = re.findall(r"^  (?:-\w, )?(--[a-z-]+)", options, re.MULTILINE)
+    assert sorted(listed) == sorted([*(row.flag for row in VERBS[verb].rows), "--help"])
 
 
 def test_a_scheduler_that_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:

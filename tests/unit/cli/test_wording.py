@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import errno
-from pathlib import Path
+import re
 
+import click
 import pytest
 
-from credibly import FileError, InputError, InvalidRowsError, UnsupportedError, cli
+from credibly import FileError, InputError, InvalidRowsError, UnsupportedError
 from credibly._arrays.errors import ONE_RATER, Remedy
+from credibly.calls import VERBS
+from credibly.cli.commands import VerbCommand
 from credibly.cli.output import FLAGS, all_rows, sentence, system_sentence
 
 
@@ -53,10 +56,22 @@ def test_the_subject_is_the_flag(subject: str, flag: str) -> None:
 
 def test_every_flag_exists() -> None:
     """A flag that no verb has would send people to nothing."""
-    written = "".join(path.read_text(encoding="utf-8") for path in Path(cli.__file__).parent.glob("*.py"))
     assert FLAGS["rng"] == "--seed"
-    for flag in set(FLAGS.values()):
-        assert f'"{flag}"' in written, flag
+    assert FLAGS["statistic"] == FLAGS["statistics"] == "--statistic"
+    assert set(FLAGS.values()) <= {row.flag for verb in VERBS.values() for row in verb.rows}
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_a_remedy_names_a_flag_that_the_verb_has_or_a_verb_that_has_it(verb: str) -> None:
+    own = {row.flag for row in VERBS[verb].rows}
+    asked = [f"`{keyword}=1`" for keyword in FLAGS] + ["`--drop-invalid`", "`--claimed 0.9`", "`--by COLUMN`"]
+    with click.Context(VerbCommand(verb, VERBS[verb])):
+        told = said(f"Use {', '.join(asked)}.")
+    for words in re.findall(r"`(.*?)`", told.partition("; ")[2]):
+        flag = next(word for word in words.split() if word.startswith("--"))
+        named = words.partition("--")[0].removeprefix("credibly").strip() or verb
+        assert flag in {row.flag for row in VERBS[named].rows}
+        assert (named == verb) == (flag in own)
 
 
 def test_no_message_mixes_a_call_with_a_flag() -> None:

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import credibly as cr
+from credibly.calls import Call
 from credibly.cli import main
 from credibly.hypotests import set_coverage
 from credibly.predictions import PredictionIntervals
@@ -115,9 +116,8 @@ def test_one_row_is_no_evidence() -> None:
 
 def test_how_far_ends_are_moved_out() -> None:
     sets, labels, _ = intervals_at_sites(0.8)
-    found = cr.evaluate(
-        sets, labels, n_resamples=199, source={"path": "ends.npz", "command": "--claimed 0.9"}
-    )
+    call = Call("report", ("ends.npz",), {"claimed": 0.9})
+    found = cr.evaluate(sets, labels, n_resamples=199, source={"path": "ends.npz", "call": call.to_dict()})
     assert found.claims is not None
     assert found.claims.widen == 0.25  # labels at 1.25, ends at 1
     assert found.headline is not None

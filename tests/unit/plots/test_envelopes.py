@@ -7,7 +7,7 @@ import pytest
 from matplotlib.figure import Figure
 
 import credibly as cr
-from credibly.plots.curves import EnvelopeDisplay
+from credibly.plots.curves import envelope
 
 RNG = np.random.default_rng(0)
 GAUSSIAN = cr.Gaussian(np.zeros(80), np.ones(80))
@@ -21,9 +21,9 @@ def curves(labels: np.ndarray) -> tuple[cr.results.EnvelopeCurve, cr.results.Env
 
 def test_the_data_are_those_of_the_curve() -> None:
     curve = curves(SHIFTED)[0]
-    data = EnvelopeDisplay(curve)
-    assert data.curve is curve
-    table = data.table()
+    picture = envelope(curve)
+    np.testing.assert_array_equal(picture.columns["level"], curve.levels)
+    table = picture.table()
     assert table.columns == ("level", "observed", "lower", "upper")
     assert len(table.rows) == 9
 
@@ -32,21 +32,19 @@ def test_the_table_has_the_numbers_of_the_picture() -> None:
     pit, coverage = curves(SHIFTED)
     # the first picture shows shares minus their levels, the second shares
     for curve, minus in ((pit, pit.levels), (coverage, 0.0)):
-        shown = np.array(EnvelopeDisplay(curve).table().rows, dtype=float)
+        shown = np.array(envelope(curve).table().rows, dtype=float)
         drawn = np.stack([curve.levels, *(one - minus for one in (curve.observed, curve.lower, curve.upper))])
         np.testing.assert_allclose(shown.T, drawn, atol=5e-4)  # three digits
 
 
 def test_findings_say_where_the_curve_leaves() -> None:
     pit, coverage = curves(SHIFTED)
-    assert "leaves its 95 % envelope at" in EnvelopeDisplay(pit).finding
-    assert (
-        "fewer than stated" in EnvelopeDisplay(pit).finding
-    )  # labels are larger, so few lie below quantiles
-    assert "inside the central interval, fewer than stated" in EnvelopeDisplay(coverage).finding
+    assert "leaves its 95 % envelope at" in envelope(pit).finding
+    assert "fewer than stated" in envelope(pit).finding  # labels are larger, so few lie below quantiles
+    assert "inside the central interval, fewer than stated" in envelope(coverage).finding
     pit, coverage = curves(CALIBRATED)
-    assert "stays inside its 95 % envelope at all 9 levels" in EnvelopeDisplay(pit).finding
-    assert f"p = {pit.pvalue:g}" in EnvelopeDisplay(pit).finding
+    assert "stays inside its 95 % envelope at all 9 levels" in envelope(pit).finding
+    assert f"p = {pit.pvalue:g}" in envelope(pit).finding
 
 
 def test_counts_lie_off_the_levels_and_the_words_say_so() -> None:
@@ -59,11 +57,11 @@ def test_counts_lie_off_the_levels_and_the_words_say_so() -> None:
         assert np.abs(curve.difference).max() > 0.3
         assert np.abs(curve.observed - curve.expected).max() < 0.1
         assert "compare the curve with the envelope, not with the levels" in str(curve)
-        finding = EnvelopeDisplay(curve).finding
+        finding = envelope(curve).finding
         assert "that right predictions show. Here draws are few or repeat" in finding
     curve = curves(SHIFTED)[0]
     assert np.array_equal(curve.expected, curve.levels)
-    assert "draws" not in EnvelopeDisplay(curve).finding + str(curve)
+    assert "draws" not in envelope(curve).finding + str(curve)
 
 
 @pytest.mark.parametrize("n", [1, 2, 3])
@@ -77,20 +75,15 @@ def test_few_labels_of_a_gaussian_are_not_taken_for_few_draws(n: int) -> None:
 
 def test_a_rejected_curve_that_only_touches_is_not_called_inside() -> None:
     curve = curves(CALIBRATED)[0]
-    touching = EnvelopeDisplay(
-        cr.results.EnvelopeCurve(**{**vars(curve), "pvalue": 0.04, "observed": curve.upper})
-    )
+    touching = envelope(cr.results.EnvelopeCurve(**{**vars(curve), "pvalue": 0.04, "observed": curve.upper}))
     assert "runs along the edge" in touching.finding
 
 
 @pytest.mark.parametrize("small", [False, True])
 def test_marks(small: bool) -> None:
-    for display, base in zip(
-        (EnvelopeDisplay(curves(SHIFTED)[0]), EnvelopeDisplay(curves(SHIFTED)[1])), (True, False), strict=True
-    ):
-        ax = display.draw(Figure().add_subplot(), small=small)
+    for curve, base in zip(curves(SHIFTED), (True, False), strict=True):
+        ax = envelope(curve).draw(Figure().add_subplot(), small=small)
         lines = {line.get_label(): line for line in ax.get_lines()}
-        curve = display.curve
         expected = curve.observed - (curve.levels if base else 0)
         assert np.allclose(lines["observed"].get_ydata(), expected)
         assert lines["outside"].get_marker() == "D"  # never colour alone
@@ -103,6 +96,6 @@ def test_marks(small: bool) -> None:
 def test_functions_draw_on_given_or_new_axes() -> None:
     pit, coverage = curves(CALIBRATED)
     ax = Figure().add_subplot()
-    assert EnvelopeDisplay(pit).draw(ax) is ax
-    assert EnvelopeDisplay(coverage).draw().figure is not None
+    assert envelope(pit).draw(ax) is ax
+    assert envelope(coverage).draw().figure is not None
     assert "outside" not in [line.get_label() for line in ax.get_lines()]

@@ -7,7 +7,7 @@ import pytest
 from matplotlib.figure import Figure
 
 import credibly as cr
-from credibly.plots.groups import AuditDisplay, ClaimedCoverageDisplay
+from credibly.plots.groups import audit, claims
 
 
 @pytest.fixture(scope="module")
@@ -19,10 +19,10 @@ def found() -> cr.results.AuditResult:
 
 
 def test_what_is_off_stands_first(found: cr.results.AuditResult) -> None:
-    display = AuditDisplay(found, limit=4)
-    assert [one.group for one in display.shown[:2]] == ["site B", "all rows"]  # the second is explained
-    assert display.finding == found.headline
-    table = display.table()
+    picture = audit(found, limit=4)
+    assert picture.columns["group"][:2] == ["site B", "all rows"]  # the second is explained
+    assert picture.finding == found.headline
+    table = picture.table()
     assert len(table.rows) == 4
     assert table.rows[0][0] == "site B"
     assert table.rows[1][-1] == "site B"
@@ -30,10 +30,9 @@ def test_what_is_off_stands_first(found: cr.results.AuditResult) -> None:
 
 @pytest.mark.parametrize("small", [False, True])
 def test_marks(found: cr.results.AuditResult, small: bool) -> None:
-    display = AuditDisplay(found)
-    ax = display.draw(Figure().add_subplot(), small=small)
+    ax = audit(found).draw(Figure().add_subplot(), small=small)
     lines = {line.get_label(): line for line in ax.get_lines()}
-    first = display.shown[0]
+    (first, *_) = found.findings
     assert lines["off"].get_xdata() == pytest.approx([100 * first.effect])
     spans = [line.get_xdata() for line in ax.get_lines() if len(line.get_xdata()) == 2]
     assert any(np.allclose(span, [100 * first.low, 100 * first.high]) for span in spans)
@@ -53,18 +52,14 @@ def test_what_sets_hold_in_parts() -> None:
     groups = np.where(np.arange(100) < 60, "a", "b")
     sets = cr.PredictionSets(members, 0.9)
     found = cr.hypotests.set_coverage(sets, labels, groups=groups, n_resamples=99, rng=0)
-    display = ClaimedCoverageDisplay(found)
-    assert display.parts == (
-        ("all", 100, 0.8),
-        ("size 1", 60, pytest.approx(40 / 60)),
-        ("size 2", 40, 1.0),
-        ("group a", 60, pytest.approx(40 / 60)),
-        ("group b", 40, 1.0),
-    )
+    picture = claims(found)
+    assert picture.columns["part"] == ["all", "size 1", "size 2", "group a", "group b"]
+    assert picture.columns["n"] == [100, 60, 40, 60, 40]
+    assert picture.columns["held"] == pytest.approx([0.8, 40 / 60, 1.0, 40 / 60, 1.0])
     # Wilson of 40 of 60: 0.541 to 0.773
-    assert display.intervals[1] == pytest.approx((0.541, 0.773), abs=1e-3)
+    assert picture.columns["interval"][1] == pytest.approx((0.541, 0.773), abs=1e-3)
     assert (
-        display.finding
+        picture.finding
         == "90 % sets contain 80.0 % of 100 labels; the intervals of 4 of 4 parts miss the claim."
     )
     ax = found.plot()

@@ -6,15 +6,17 @@ import dataclasses
 import io
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
 import credibly as cr
-from credibly.evaluation.stages import error_outside
-from credibly.plots import panels
-from credibly.plots.curves import ClasswiseDisplay, ReliabilityDisplay
+from credibly.evaluation.stages import error_outside, mean_gap
+from credibly.plots import panels, worst_first
+from credibly.plots.bins import reliability
+from credibly.report.content import class_figures
 from credibly.results.curves import ReliabilityCurve
 
 
@@ -31,39 +33,39 @@ def curve(name: str = "top label", shift: float = 0.0, band: bool = True) -> Rel
         band=(predicted - 0.05, predicted + 0.1) if band else None,
         level=0.95 if band else None,
         n=100,
+        target=None if name == "top label" else 0,
     )
 
 
 def test_data_hold_the_filled_bins_only() -> None:
-    data = ReliabilityDisplay(curve())
-    assert data.bins.left.tolist() == [0.25, 0.5, 0.75]
-    assert data.bins.right.tolist() == [0.5, 0.75, 1.0]
-    assert data.bins.predicted.tolist() == [0.3, 0.6, 0.9]
-    assert data.bins.count.tolist() == [10, 30, 60]
+    columns = reliability(curve()).columns
+    assert columns["bin"] == ["0.25 to 0.5", "0.5 to 0.75", "0.75 to 1"]
+    assert columns["predicted"].tolist() == [0.3, 0.6, 0.9]
+    assert columns["instances"].tolist() == [10, 30, 60]
     # bands: 0.25 to 0.4 (0.4 on its edge counts as inside), 0.55 to 0.7, 0.85 to 1.0 (0.8 is below)
-    assert data.bins.outside.tolist() == [False, False, True]
-    assert data.error == pytest.approx(0.1 * 0.1 + 0.3 * 0.0 + 0.6 * 0.1)
+    assert columns["outside"].tolist() == [False, False, True]
+    assert mean_gap(curve()) == pytest.approx(0.1 * 0.1 + 0.3 * 0.0 + 0.6 * 0.1)
     assert error_outside(curve()) == pytest.approx(0.6 * 0.1)
 
 
 def test_error_is_the_binned_error_of_the_statistic() -> None:
     rng = np.random.default_rng(0)
     probs, labels = rng.dirichlet(np.ones(3), size=80), rng.integers(0, 3, size=80)
-    data = ReliabilityDisplay(cr.reliability_curve(probs, labels, level=None))
-    assert data.error == pytest.approx(cr.confidence_ece(probs, labels).value, abs=1e-12)
-    assert data.bins.count.sum() == 80
+    found = cr.reliability_curve(probs, labels, level=None)
+    assert mean_gap(found) == pytest.approx(cr.confidence_ece(probs, labels).value, abs=1e-12)
+    assert reliability(found).columns["instances"].sum() == 80
 
 
 def test_finding_names_bins_band_and_the_weightiest_gap() -> None:
-    assert ReliabilityDisplay(curve()).finding == (
+    assert reliability(curve()).finding == (
         "1 of 3 non-empty bins lies outside its 95 % band (about 0.2 would by chance); "
         "the gap with the largest weight is at confidence 0.9, where the observed frequency is 0.1 below it "
         "(60 of 100 instances)."
     )
-    assert ReliabilityDisplay(curve()).summary == "Error 0.07; 1 of 3 non-empty bins outside its band."
-    both = ReliabilityDisplay(dataclasses.replace(curve(), observed=np.array([np.nan, 0.5, 0.6, 0.8])))
+    assert reliability(curve()).summary == "Error 0.07; 1 of 3 non-empty bins outside its band."
+    both = reliability(dataclasses.replace(curve(), observed=np.array([np.nan, 0.5, 0.6, 0.8])))
     assert both.finding.startswith("2 of 3 non-empty bins lie outside their 95 % band")
-    bare = ReliabilityDisplay(curve("class 3", band=False))
+    bare = reliability(curve("class 3", band=False))
     assert bare.finding == (
         "The gap with the largest weight is at predicted probability 0.9, where the "
         "observed frequency is 0.1 below it (60 of 100 instances)."
@@ -72,7 +74,7 @@ def test_finding_names_bins_band_and_the_weightiest_gap() -> None:
 
 
 def test_marks_on_the_axes_are_the_data() -> None:
-    ax = ReliabilityDisplay(curve()).draw()
+    ax = reliability(curve()).draw()
     drawn = {line.get_label(): line for line in ax.get_lines()}
     assert drawn["inside its band"].get_xydata().tolist() == [[0.3, 0.4], [0.6, 0.6]]
     assert drawn["outside its band"].get_xydata().tolist() == [[0.9, 0.8]]
@@ -87,7 +89,7 @@ def test_marks_on_the_axes_are_the_data() -> None:
 def test_a_band_without_height_is_drawn_between_0_and_1() -> None:
     # certain and always right: every draw shows a frequency of 1
     found = cr.reliability_curve([[1.0, 0.0]] * 20, [0] * 20, n_resamples=19, rng=0)
-    ax = ReliabilityDisplay(found).draw()
+    ax = reliability(found).draw()
     band = next(patch for patch in ax.patches if "95 %" in str(patch.get_label()))
     heights = band.get_path().vertices[:, 1]
     assert (heights.min(), heights.max()) == (pytest.approx(0.994), 1.0)
@@ -97,7 +99,7 @@ def test_a_band_without_height_is_drawn_between_0_and_1() -> None:
 def test_given_axes_are_used_and_no_global_figure_is_made() -> None:
     figure = Figure()
     ax = figure.add_subplot()
-    assert ReliabilityDisplay(curve()).draw(ax) is ax
+    assert reliability(curve()).draw(ax) is ax
     code = (
         "import sys, numpy as np, credibly as cr\n"
         "loaded = {'matplotlib', 'jinja2'} & set(sys.modules)\n"
@@ -112,36 +114,44 @@ def test_given_axes_are_used_and_no_global_figure_is_made() -> None:
 
 
 def test_a_band_is_left_out_where_there_is_none() -> None:
-    ax = ReliabilityDisplay(curve(band=False)).draw()
+    ax = reliability(curve(band=False)).draw()
     assert not [patch for patch in ax.patches if "draws" in str(patch.get_label())]
     assert "observed" in {line.get_label() for line in ax.get_lines()}
 
 
 def test_class_names_are_text_not_formulas() -> None:
-    ax = ReliabilityDisplay(curve(r"class $\frac{$ with a name that goes on and on")).draw()
+    ax = reliability(curve(r"class $\frac{$ with a name that goes on and on")).draw()
     ax.figure.savefig(io.BytesIO())  # type: ignore[union-attr]  # a formula would be parsed here, and fail
     shown = ax.get_title(loc="left")
     assert len(shown) == 28
     assert shown.startswith(r"class $\frac{$")
-    assert ReliabilityDisplay(curve("class a\x00b")).draw().get_title(loc="left") == "class a\ufffdb"
+    assert reliability(curve("class a\x00b")).draw().get_title(loc="left") == "class a\ufffdb"
 
 
 def test_small_multiples_come_worst_first_and_count_the_hidden() -> None:
     curves = [curve(f"class {place}", shift) for place, shift in enumerate([0.0, 0.2, 0.1, 0.2])]
-    display = ClasswiseDisplay(curves, limit=3)
     # equal errors keep the order of the classes
-    assert [panel.curve.name for panel in display.panels] == ["class 1", "class 3", "class 2"]
-    # 0.1 * 0.1 + 0.6 * 0.3
-    assert (
-        display.finding == "Class 1 has the largest error, 0.19; 1 class with a smaller error is not shown."
-    )
-    figure = ClasswiseDisplay(curves).draw(columns=2)
+    assert [one.name for one in worst_first(curves, 3)] == ["class 1", "class 3", "class 2"]
+    figure = panels([reliability(one) for one in worst_first(curves)], columns=2)
     assert [ax.get_title(loc="left") for ax in figure.axes] == ["class 1", "class 3", "class 2", "class 0"]
+
+
+@pytest.mark.usefixtures("without_pictures")
+def test_a_page_says_which_class_is_worst_and_counts_the_hidden() -> None:
+    curves = [curve(f"class {place}", shift) for place, shift in enumerate([0.0, 0.2, 0.1, 0.2])]
+
+    def said(n_classes: int) -> str:
+        evaluation = SimpleNamespace(curves=SimpleNamespace(per_class=curves), classes=["x"] * n_classes)
+        return class_figures(evaluation)[0]  # type: ignore[arg-type]
+
+    # 0.1 * 0.1 + 0.6 * 0.3
+    assert said(4) == "Class 1 has the largest error, 0.19."
+    assert said(5) == "Class 1 has the largest error, 0.19; 1 class with a smaller error is not shown."
+    assert said(9).endswith("; 5 classes with smaller errors are not shown.")
 
 
 def test_panels_need_a_class_and_a_column() -> None:
     with pytest.raises(cr.InputError, match="at least one class to show"):
-        ClasswiseDisplay([]).draw()
+        worst_first([])
     with pytest.raises(cr.InputError, match="`columns` must be a positive integer"):
-        panels([ReliabilityDisplay(curve())], columns=0)
-    assert "5 classes with smaller errors are not shown" in ClasswiseDisplay([curve()], n_classes=6).finding
+        panels([reliability(curve())], columns=0)

@@ -10,7 +10,7 @@ import pytest
 from scipy.optimize import isotonic_regression
 
 import credibly as cr
-from credibly.plots.differences import RecalibratedCurvesDisplay, RecalibrationChangesDisplay
+from credibly.plots import picture
 from credibly.predictions.quantiles import in_common_terms
 from credibly.recalibrate.comparison import REAL_REPAIRS
 from credibly.recalibrate.files import named_recalibration
@@ -214,9 +214,9 @@ def test_the_report_compares_methods_in_the_same_terms(kind: str) -> None:
         assert one.changes["picp"].test_before.pvalue == 2 / 40
         assert one.curve.pvalue > report.curve.pvalue
     assert report.best() in report.methods
-    assert "between stated and observed coverage" in RecalibratedCurvesDisplay(report).finding
-    assert RecalibratedCurvesDisplay(report).table().columns == ("curve", "level", "observed")
-    assert RecalibrationChangesDisplay(report).finding.startswith("CRPS")
+    assert "between stated and observed coverage" in picture(report, "curves").finding
+    assert picture(report, "curves").table().columns == ("curve", "level", "observed")
+    assert picture(report, "changes").finding.startswith("CRPS")
     assert report.plot(kind="curves").get_xlabel() == "stated coverage"
     cut = cr.recalibration_report(KINDS[kind], LABELS, ["scale"], cv=3, n_resamples=0)
     assert cut.curve is None

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import credibly as cr
-from credibly.plots.differences import RecalibratedCurvesDisplay, RecalibrationChangesDisplay
+from credibly.plots import picture
 from credibly.report.page import render_report
 from recalibrations import members, rated, world
 
@@ -173,23 +173,23 @@ def test_results_are_json(report) -> None:
 
 
 def test_pictures(report) -> None:
-    curves = RecalibratedCurvesDisplay(report)
-    assert list(curves.curves) == ["before", "temperature"]
+    curves = picture(report, "curves")
+    assert list(dict.fromkeys(curves.columns["curve"])) == ["before", "temperature"]
     assert "0." in curves.finding
     key = curves.draw().get_legend().get_texts()
     assert [text.get_text() for text in key] == ["before", "filled: outside its band", "temperature"]
     assert {row[0] for row in curves.table().rows} == {"before", "temperature"}
-    changes = RecalibrationChangesDisplay(report, "brier")
+    changes = picture(report, "changes", statistic="brier")
     own = report.methods["temperature"].changes["brier"]
-    assert changes.difference.tolist() == [own.difference.value]
-    assert tuple(changes.interval[0]) == own.difference.interval()
+    assert changes.columns["difference"].tolist() == [own.difference.value]
+    assert (changes.columns["low"][0], changes.columns["high"][0]) == own.difference.interval()
     ax = changes.draw()
     assert [label.get_text() for label in ax.get_yticklabels()] == ["temperature"]
-    without = RecalibrationChangesDisplay(report, "confidence_ece")
-    assert np.isnan(without.interval).all()
+    without = picture(report, "changes", statistic="confidence_ece")
+    assert np.isnan(without.columns["low"]).all()
     assert "interval" not in without.finding
     with pytest.raises(cr.InputError, match="must be one of the report"):
-        RecalibrationChangesDisplay(report, "speed")
+        picture(report, "changes", statistic="speed")
 
 
 @pytest.mark.slow

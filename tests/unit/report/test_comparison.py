@@ -18,7 +18,6 @@ import pytest
 import credibly as cr
 from credibly.io.bundled import demo
 from credibly.report import render_report
-from credibly.report.comparison import command_of
 
 pytestmark = pytest.mark.slow
 
@@ -196,7 +195,7 @@ def test_the_recipe_makes_the_same_comparison() -> None:
         n_resamples=200,
         rng=4,
     )
-    recipe = command_of(first).removesuffix('.report("comparison.html")')
+    recipe = first.again.removesuffix('.report("comparison.html")')
     names: dict[str, Any] = {"models": models, "labels": labels}
     exec(recipe.replace("cr.compare(", "again = cr.compare("), names)
     assert names["again"].to_dict() == first.to_dict()

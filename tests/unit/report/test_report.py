@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 import credibly as cr
+from credibly.calls import Call
 from credibly.report import render_report, write_report
 from credibly.report.html_parts import embedded_json
 from credibly.report.svg import summarised
@@ -88,7 +89,7 @@ SOURCE = {
     "digest": "ab12" * 16,
     "dropped": 2,
     "notes": ["labels were <uint8>"],
-    "command": "credibly report 'run & 1.npz' --seed 0",
+    "call": Call("report", ("run & 1.npz",), options={"rng": 0}).to_dict(),
     "model": "<b>resnet</b>",
 }
 

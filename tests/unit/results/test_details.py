@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import credibly as cr
-from credibly.plots.hypotests import WitnessDisplay
+from credibly.plots.hypotests import witness
 from credibly.results.combinations import CombinationDetails
 from credibly.results.tests import with_details
 
@@ -72,13 +72,13 @@ def test_a_picture_names_the_details_that_it_needs(plain: cr.results.HypotestRes
         cr.InputTypeError,
         match=r"`HypotestResult\[WitnessDetails\]`; got HypotestResult\[Details\]",
     ):
-        WitnessDisplay(plain)
+        witness(plain)
 
 
 def test_a_witness_alone_stands_for_the_test_of_a_set() -> None:
     """With clusters there are no replicates to draw."""
     pytest.importorskip("matplotlib")
     found = cr.credal_test(cr.Ensemble(MEMBERS), LABELS, blocks=3, rng=0)
-    assert found.plot().get_xlabel() == WitnessDisplay(found.details.validity).words.xlabel
+    assert found.plot().get_xlabel() == witness(found.details.validity).xlabel
     with pytest.raises(cr.UnsupportedError, match="the null distribution of `witness`"):
         found.plot(kind="null")

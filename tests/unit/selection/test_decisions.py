@@ -103,7 +103,7 @@ def test_it_is_drawn_and_says_what_it_shows() -> None:
     (line,) = [one for one in curve.plot().lines if one.get_label() == "these predictions"]
     assert np.array_equal(line.get_ydata(), curve.cost)
     both = cr.plots.murphy({"a": probs, "b": probs[:, ::-1]}, labels)
-    assert [one.get_label() for one in both.lines] == ["a", "b"]
+    assert [one.get_label() for one in both.lines] == ["one prediction for all", "a", "b"]
     assert len(display.table().rows) == 11
     assert str(curve).startswith("Murphy curve of class 1 (n = 200): largest cost")
 

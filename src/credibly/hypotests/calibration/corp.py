@@ -204,6 +204,7 @@ def corp_curves(
             n=groups.n,
             level=level,
             n_resamples=n_drawn,
+            target=None if target == "top_label" else int(target),
             **groups.split(events, fitted, score),
             **({} if level is None else groups.bands(events, curves, score, level, seed)),
         )

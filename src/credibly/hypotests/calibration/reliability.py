@@ -154,6 +154,7 @@ def asking_curves(
                 band=None if level is None else central_band(resampled.values[1:, own], level),
                 level=level,
                 n=rows.n,
+                target=None if target == "top_label" else int(target),
             )
         )
     return curves

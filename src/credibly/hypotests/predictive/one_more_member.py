@@ -87,7 +87,7 @@ class LeftOut(LabelSource):
                 std=xp.ones(n, dtype=xp.float64, device=others.device),
             )
             seen._set(weights=None)
-        whole = {field.name: getattr(rows, field.name) for field in dataclasses.fields(Dataset)}
+        whole = {field.name: getattr(rows, field.name) for field in dataclasses.fields(Dataset) if field.init}
         changed = {"predictions": seen, "labels": labels, "weights": None}
         return _Apart(
             **(whole | changed), drawer=_of_members(rows.predictions, [self.member]), mixture=others

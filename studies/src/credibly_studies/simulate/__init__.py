@@ -2,12 +2,12 @@
 
 from credibly_studies.simulate.binary import BinaryWorld
 from credibly_studies.simulate.calibration import CalibrationTest
-from credibly_studies.simulate.displays import DistanceDisplay, RejectionDisplay, WeightsDisplay, WorldDisplay
 from credibly_studies.simulate.ensemble import EnsembleWorld
 from credibly_studies.simulate.histograms import HistogramWorld
 from credibly_studies.simulate.multiclass import MulticlassWorld
 from credibly_studies.simulate.pairing import PairedDifference, paired_difference
 from credibly_studies.simulate.pictures import WorldPicture, world_picture
+from credibly_studies.simulate.plots import rejections as rejections  # `plot` finds the pictures by then
 from credibly_studies.simulate.power import PowerStudy, power_study
 from credibly_studies.simulate.regression import LocationWorld, QuadraticWorld
 from credibly_studies.simulate.world import Truth, World, WorldSample
@@ -15,7 +15,6 @@ from credibly_studies.simulate.world import Truth, World, WorldSample
 __all__ = [
     "BinaryWorld",
     "CalibrationTest",
-    "DistanceDisplay",
     "EnsembleWorld",
     "HistogramWorld",
     "LocationWorld",
@@ -23,11 +22,8 @@ __all__ = [
     "PairedDifference",
     "PowerStudy",
     "QuadraticWorld",
-    "RejectionDisplay",
     "Truth",
-    "WeightsDisplay",
     "World",
-    "WorldDisplay",
     "WorldPicture",
     "WorldSample",
     "paired_difference",

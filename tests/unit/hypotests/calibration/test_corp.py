@@ -14,6 +14,7 @@ import pytest
 import credibly as cr
 from credibly.evaluation.words import crps_in_words
 from credibly.hypotests.calibration.corp import _ranges, honest_band, isotonic_fits
+from credibly.plots.curves import widest_departure
 
 
 def two_classes(f: np.ndarray) -> np.ndarray:
@@ -250,7 +251,6 @@ def test_it_is_drawn_and_says_what_it_shows(many: tuple) -> None:
         r"of a Brier score of .*, recalibration would remove .*; the mean gap to the curve is .* \(95 % sure",
         display.finding,
     )
-    assert display.outside.any()
     drawn = cr.plots.reliability(two_classes(f), y, target=1, rng=0, n_resamples=19)
     for ax in (curve.plot(), cr.plots.reliability(curve), drawn):
         (line,) = [one for one in ax.lines if one.get_label() == "observed, isotonic"]
@@ -273,13 +273,13 @@ def test_the_curve_beyond_chance_is_what_leaves_the_band(many: tuple) -> None:
     assert np.array_equal(curve.beyond, np.sign(curve.values - np.clip(curve.values, low, high)).astype(int))
     assert set(curve.beyond) == {-1, 0}  # the truth is f^3, below the diagonal
     assert curve.counts.tolist() == np.histogram(f, bins=20, range=(0, 1))[0].tolist()
-    first, last, side = cr.plots.picture(curve).widest
+    first, last, side = widest_departure(curve)
     run = (curve.at >= first) & (curve.at <= last)
     assert (curve.beyond[run] == -1).all()
     assert side == "below"
     right = cr.corp_curve(two_classes(f[:50]), np.arange(50) % 2, target=1, n_resamples=19, rng=0)
     inside = dataclasses.replace(right, band=(np.zeros_like(right.at), np.ones_like(right.at)))
-    assert cr.plots.picture(inside).widest is None
+    assert widest_departure(inside) is None
     assert cr.plots.picture(inside).finding.startswith("The curve stays inside its 95 % band of chance")
 
 

@@ -10,18 +10,15 @@ import credibly as cr
 from credibly.plots import panels
 from credibly_studies.simulate import (
     BinaryWorld,
-    DistanceDisplay,
     EnsembleWorld,
     HistogramWorld,
     LocationWorld,
     MulticlassWorld,
     PowerStudy,
-    RejectionDisplay,
-    WeightsDisplay,
-    WorldDisplay,
     power_study,
     world_picture,
 )
+from credibly_studies.simulate.plots import distance, rejections, weights, world
 
 
 def by_place(sample, rng) -> float:
@@ -44,16 +41,16 @@ def study() -> PowerStudy:
 
 
 def test_power_is_read_from_the_study(study: PowerStudy) -> None:
-    data = RejectionDisplay(study, "near")  # p = 0.3
-    rates, low, _ = data.rates
-    np.testing.assert_array_equal(rates, [[0, 1, 1], [0, 0, 0]])
-    np.testing.assert_array_equal(low, study.low[3])
+    data = rejections(study, "near")  # p = 0.3
+    rates, low = data.columns["rate"], data.columns["low"]
+    np.testing.assert_array_equal(rates, [0, 1, 1, 0, 0, 0])
+    np.testing.assert_array_equal(low, study.low[3].ravel())
     # 4 of 4: (0.025)^(1/4) = 0.398
-    assert low[0, 1] == pytest.approx(0.025**0.25)
+    assert low[1] == pytest.approx(0.025**0.25)
     assert "The hypothesis is false" in data.finding
-    assert "The hypothesis is true;" in RejectionDisplay(study, "control").finding
-    assert "for some instances or for none" in RejectionDisplay(study, "other").finding
-    assert RejectionDisplay(study, "far").finding.endswith("'steps': 1 (0.398 to 1).")
+    assert "The hypothesis is true;" in rejections(study, "control").finding
+    assert "for some instances or for none" in rejections(study, "other").finding
+    assert rejections(study, "far").finding.endswith("'steps': 1 (0.398 to 1).")
     table = data.table()
     assert table.columns == ("test", "level", "rate", "low", "high")
     assert table.rows[1] == ("steps", "0.3", "1", "0.398", "1")
@@ -72,13 +69,13 @@ def test_power_is_drawn_on_any_axes(study: PowerStudy) -> None:
     assert len(looks) == 2
     assert ax.get_legend() is not None
     with pytest.raises(cr.InputError, match="Did you mean 'near'"):
-        RejectionDisplay(study, "nea")
+        rejections(study, "nea")
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("columns", [1, 2, 9])
 def test_one_panel_per_world_and_one_key(study: PowerStudy, columns: int) -> None:
-    figure = panels([RejectionDisplay(study, world) for world in study.worlds], columns=columns)
+    figure = panels([rejections(study, name) for name in study.worlds], columns=columns)
     assert [ax.get_title(loc="left") for ax in figure.axes] == list(study.worlds)
     (legend,) = figure.legends
     assert [text.get_text() for text in legend.get_texts()] == ["steps", "never"]
@@ -89,21 +86,21 @@ def test_one_panel_per_world_and_one_key(study: PowerStudy, columns: int) -> Non
 
 
 def test_distances_of_worlds_that_differ_in_nothing_else(study: PowerStudy) -> None:
-    data = DistanceDisplay(study, level=0.3)
-    assert list(data.worlds) == ["control", "near", "far"]
-    np.testing.assert_array_equal(data.values, [0.0, 0.2, 0.45])
-    np.testing.assert_array_equal(data.rates[0], [[0, 1, 1], [0, 0, 0]])
+    data = distance(study, level=0.3)
+    # control, near and far
+    np.testing.assert_array_equal(data.columns["delta"], [0.0, 0.2, 0.45] * 2)
+    np.testing.assert_array_equal(data.columns["rate"], [0, 1, 1, 0, 0, 0])
     assert data.finding == "At delta 0 'steps' rejects most often, 0; at 0.45 'steps' does, 1."
     assert data.table().rows[1][:3] == ("steps", "0.2", "1")
-    ax = DistanceDisplay(study, level=0.3).draw()
+    ax = distance(study, level=0.3).draw()
     assert ax.get_xlabel() == "delta"
     assert len(ax.containers) == 2
     with pytest.raises(
         cr.UnsupportedError, match="needs at least two worlds that differ in this setting alone"
     ):
-        DistanceDisplay(study, setting="sharpness", level=0.3)
+        distance(study, setting="sharpness", level=0.3)
     with pytest.raises(cr.UnsupportedError, match="got 0 of 5"):
-        DistanceDisplay(study, setting="corner", level=0.3)
+        distance(study, setting="corner", level=0.3)
 
 
 @pytest.mark.parametrize("hypothesis", ["H0,2", "H1,2"])
@@ -115,9 +112,10 @@ def test_a_world_over_x(hypothesis: str) -> None:
     np.testing.assert_array_equal(picture.members, sample.predictions.probs[order, :, 1])
     np.testing.assert_array_equal(picture.truth, sample.truth.probs[order, 1])
     np.testing.assert_array_equal(picture.labels, sample.labels[order] == 1)
-    data = WorldDisplay(picture)
-    np.testing.assert_array_equal(data.lower, picture.members.min(axis=1))
-    np.testing.assert_array_equal(data.upper, picture.members.max(axis=1))
+    data = world(picture)
+    (_, lower, upper) = data.marks[0].data
+    np.testing.assert_array_equal(lower, picture.members.min(axis=1))
+    np.testing.assert_array_equal(upper, picture.members.max(axis=1))
     inside = 40 if hypothesis == "H0,2" else 0
     assert f"for {inside} of 40 instances" in data.finding
     assert len(data.table().rows) == 10
@@ -132,35 +130,35 @@ def test_a_world_over_x(hypothesis: str) -> None:
 
 def test_weights_over_x() -> None:
     picture = world_picture(BinaryWorld("H0,2").draw(300, rng=4))
-    data = WeightsDisplay(picture)
+    data = weights(picture)
     assert data.finding.startswith("A weight changes by up to 0.9")
     lines = data.draw().get_lines()
     np.testing.assert_array_equal(lines[0].get_ydata(), picture.weights[:, 0])
     assert len(data.table().rows) == 2
-    constant = WeightsDisplay(world_picture(MulticlassWorld("H0,1").draw(20, rng=4), of=3))
+    constant = weights(world_picture(MulticlassWorld("H0,1").draw(20, rng=4), of=3))
     assert constant.finding == "The weights are constant."
     assert constant.draw().get_legend() is None  # ten are not named
     with pytest.raises(cr.UnsupportedError, match="needs a world that drew weights"):
-        WeightsDisplay(world_picture(BinaryWorld("H1,1").draw(5, rng=4)))
+        weights(world_picture(BinaryWorld("H1,1").draw(5, rng=4)))
 
 
 @pytest.mark.parametrize("given", [None, 3, "x"])
 def test_another_result_is_refused(given: object) -> None:
     with pytest.raises(cr.InputTypeError, match="`study` must be of type `PowerStudy`"):
-        DistanceDisplay(given)
+        distance(given)
 
 
 def test_pictures_of_other_worlds_are_refused() -> None:
-    for world in (EnsembleWorld(), HistogramWorld(), LocationWorld()):
+    for other in (EnsembleWorld(), HistogramWorld(), LocationWorld()):
         with pytest.raises(cr.UnsupportedError, match="needs members that predict classes, and one feature"):
-            world_picture(world.draw(4, rng=5))
+            world_picture(other.draw(4, rng=5))
     with pytest.raises(cr.InputError, match="`of` must be a class from 0 to 1"):
         world_picture(BinaryWorld().draw(4, rng=5), of=2)
 
 
 def test_pictures_are_made_of_samples_and_drawn_as_pictures() -> None:
     sample = BinaryWorld("H0,2").draw(5, rng=4)
-    for draw in (WorldDisplay, WeightsDisplay):
+    for draw in (world, weights):
         with pytest.raises(cr.InputTypeError, match=r"must be of type `WorldPicture`; got WorldSample"):
             draw(sample)
     with pytest.raises(cr.InputTypeError, match="`sample` must be what a world drew; got BinaryWorld"):

@@ -1,7 +1,9 @@
-"""Every display draws the same way and has its numbers as a table."""
+"""Every picture says, lists and draws; roles say how marks look; results find their pictures."""
 
 from __future__ import annotations
 
+import dataclasses
+import inspect
 import re
 from pathlib import Path
 
@@ -11,76 +13,83 @@ from matplotlib.figure import Figure
 
 import credibly as cr
 from credibly.credal.pictures import simplex_picture
-from credibly.plots import BLUE, Display, Table, Words, new_figure, picture, whole_figure
-from credibly.plots.curves import ReliabilityDisplay
-from credibly.plots.display import _PICTURES
-from credibly.plots.hypotests import CheckDisplay, MemberHistogramDisplay, NullDisplay
-from credibly.plots.sets import HeatDisplay, MassDisplay, SamplesDisplay, SizeDisplay
-from credibly.plots.simplex import SimplexDisplay
+from credibly.plots import BLUE, Picture, Table, draws, mark, new_figure, picture, whole_figure
+from credibly.plots.bins import reliability
+from credibly.plots.pictures import _PICTURES, ROLES
+from credibly.plots.simplex import simplex
+from credibly.results.base import Result
 
 
-class Steps(Display):
+@dataclasses.dataclass(frozen=True)
+class Steps(Result):
     names: tuple[str, ...]
-    heights: np.ndarray
-
-    @property
-    def finding(self) -> str:
-        return "Steps."
-
-    @property
-    def words(self) -> Words:
-        return Words("Steps", "place", "height")
-
-    def _marks(self, ax, small) -> None:
-        ax.plot(self.heights, label="steps")
-
-    def _columns(self):
-        return {"names": self.names, "heights": self.heights}
+    heights: tuple[float, ...]
 
 
-def test_a_display_needs_its_marks_and_words_only() -> None:
-    display = Steps(("a", "b", "c"), np.array([1.0, 0.25, 2 / 3]))
-    ax = display.draw()
+@draws(Steps, "steps")
+def steps(result: Steps, title: str = "Steps") -> Picture:
+    """Draw heights of a result that no room of the library knows."""
+    places = list(range(len(result.heights)))
+    marks = [
+        mark("band", "chance", places, 0.0, 1.0, label="by chance", small=None),
+        mark("line", "observed", places, result.heights, label="steps", small={"linewidth": 0.5}),
+    ]
+    columns = {"names": result.names, "heights": result.heights}
+    return Picture(title, "Steps.", columns, marks, "place", "height", shared=marks[1:])
+
+
+STEPS = Steps(("a", "b", "c"), (1.0, 0.25, 2 / 3))
+
+
+def test_a_picture_is_a_sentence_a_table_and_marks() -> None:
+    drawn = picture(STEPS)
+    ax = drawn.draw()
     assert (ax.get_title(loc="left"), ax.get_xlabel(), ax.get_ylabel()) == ("Steps", "place", "height")
-    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["steps"]
+    assert names_in_key(ax) == ["by chance", "steps"]
+    assert ax.lines[0].get_linewidth() == 1.4
     own = Figure().add_subplot()
-    assert display.draw(own, small=True) is own
+    assert drawn.draw(own, small=True) is own
     assert own.get_xlabel() == ""
     assert own.get_legend() is None
-    expected = Table(("names", "heights"), (("a", "1"), ("b", "0.25"), ("c", "0.667")))
-    assert display.table() == expected
+    assert own.lines[0].get_linewidth() == 0.5
+    assert not own.collections  # left out of small multiples
+    assert drawn.table() == Table(("names", "heights"), (("a", "1"), ("b", "0.25"), ("c", "0.667")))
+    assert drawn.columns == {"names": ["a", "b", "c"], "heights": list(STEPS.heights)}
+    assert drawn.finding == drawn.summary == "Steps."
 
 
-def test_a_display_without_marks_cannot_be_made() -> None:
-    class Empty(Display):
-        pass
+def test_own_pictures_are_found_and_follow_their_roles() -> None:
+    assert STEPS.plot(title="Own").get_title(loc="left") == "Own"
+    ax = Figure().add_subplot()
+    for name in ("one", "two"):
+        STEPS.plot(ax, label=name)
+    assert names_in_key(ax) == ["one", "two"]
+    assert len({line.get_color() for line in ax.lines}) == len({line.get_marker() for line in ax.lines}) == 2
+    with pytest.raises(cr.InputTypeError, match="`result` must be of type `Steps`; got int"):
+        steps(3)
 
-    with pytest.raises(TypeError, match="abstract"):
-        Empty()
+
+def test_roles_differ_in_more_than_colour() -> None:
+    """Those that are drawn as dots of one kind differ in the marker, lines in the dash."""
+    dots = [ROLES[name] for name in ("observed", "far", "second")]
+    assert len({role.marker for role in dots}) == len({role.color for role in dots}) == 3
+    assert ROLES["expected"].dashes != ROLES["observed"].dashes
+    with pytest.raises(cr.InputError, match=r"`role` must be one of 'observed', .*; got 'observd'"):
+        mark("line", "observd", [0], [0])
+    with pytest.raises(cr.InputError, match=r"`form` must be one of 'line', .*; got 'lines'"):
+        mark("lines", "observed", [0], [0])
 
 
 def test_tables_hold_what_is_drawn() -> None:
     probs = np.array([[[0.7, 0.2, 0.1], [0.5, 0.4, 0.1], [0.2, 0.3, 0.5]]])
-    ensemble = cr.Ensemble(probs)
-    triangle = SimplexDisplay(simplex_picture(ensemble, row=0))
+    triangle = simplex(simplex_picture(cr.Ensemble(probs), row=0))
     members = [row for row in triangle.table().rows if row[0] == "member"]
     assert members == [
         ("member", "0.7", "0.2", "0.1"),
         ("member", "0.5", "0.4", "0.1"),
         ("member", "0.2", "0.3", "0.5"),
     ]
-    assert SamplesDisplay(probs[0]).table().rows[2] == ("2", "0.233", "0.1", "0.5")
-    assert SizeDisplay([0.1, 0.2, 0.4], [True, True, False]).table().rows == (
-        ("right", "2", "0.15"),
-        ("wrong", "1", "0.4"),
-    )
-    cells = HeatDisplay([0.1, 0.2, 0.2], [0.0, 1.0, 1.0], n_bins=2).table()
-    assert [row[-1] for row in cells.rows] == ["1", "2"]
-    masses = MassDisplay(cr.credal.mass_function(ensemble)).table()
-    assert sum(float(row[3]) for row in masses.rows if row[0].startswith("class")) == pytest.approx(
-        1, abs=2e-3
-    )
-    curve = ReliabilityDisplay(cr.reliability_curve(probs.mean(axis=1), [0], level=None, n_bins=5))
+    curve = reliability(cr.reliability_curve(probs.mean(axis=1), [0], level=None, n_bins=5))
     assert curve.table() == Table(
         ("bin", "instances", "predicted", "observed"), (("0.4 to 0.6", "1", "0.467", "1"),)
     )
@@ -102,13 +111,13 @@ def test_a_result_draws_itself() -> None:
     assert own.get_title(loc="left") == "Confidence against accuracy"
     drawn = next(line for line in own.lines if line.get_label() == "observed")
     np.testing.assert_array_equal(drawn.get_xdata(), curve.predicted[curve.weight > 0])
-    assert picture(curve).finding == ReliabilityDisplay(curve).finding
+    assert picture(curve).finding == reliability(curve).finding
 
 
 def test_of_several_pictures_one_is_the_default() -> None:
     check = cr.predictive_check(PROBS[:, None], LABELS, statistics=["accuracy"], n_resamples=19, rng=0)
-    assert type(picture(check)) is CheckDisplay
-    assert type(picture(check, "members")) is MemberHistogramDisplay
+    assert picture(check).title == "What the model expects"
+    assert picture(check, "members").title == "Accuracy by member"
     result = check.checks["accuracy"]  # more than a test: drawn as one
     assert result.plot().get_title(loc="left") == result.plot(kind="null").get_title(loc="left") == "Accuracy"
     with pytest.raises(
@@ -122,11 +131,17 @@ def test_of_several_pictures_one_is_the_default() -> None:
 
 
 def test_what_a_picture_needs_is_said() -> None:
-    test = cr.hypotests.weights_test(PROBS[:, None], LABELS, weights="mean", n_resamples=19, rng=0)
-    assert type(picture(test)) is NullDisplay  # weights need a feature
-    assert test.plot(kind="weights", feature=PROBS[:, 0]).get_xlabel() == "feature"
-    with pytest.raises(cr.InputTypeError, match=r'`kind="weights"` needs `feature=`'):
-        test.plot(kind="weights")
+    @draws(Steps, "above")
+    def above(result: Steps, least: float) -> Picture:
+        return Picture("Above", f"{sum(one > least for one in result.heights)} steps.", {}, [])
+
+    try:
+        assert picture(STEPS).title == "Steps"  # the other picture needs an option
+        assert picture(STEPS, "above", least=0.5).finding == "2 steps."
+        with pytest.raises(cr.InputTypeError, match=r'`kind="above"` needs `least=`'):
+            STEPS.plot(kind="above")
+    finally:
+        del _PICTURES["Steps"]["above"]
 
 
 def test_a_result_without_a_picture_says_so() -> None:
@@ -144,28 +159,21 @@ def test_wholes_are_drawn_as_one_of_their_parts() -> None:
     assert reals.plot().get_title(loc="left") == "Labels below quantiles"
 
 
-def test_every_display_of_a_result_is_found_by_its_kind() -> None:
-    def below(display):
-        return [display, *(deeper for one in display.__subclasses__() for deeper in below(one))]
-
+def test_every_kind_of_picture_is_told_and_documented() -> None:
     known = {  # a package beside this one may have loaded pictures of its own
-        one: kind
+        make: kind
         for kinds in _PICTURES.values()
-        for kind, one in kinds.items()
-        if one.__module__.startswith("credibly.plots")
+        for kind, make in kinds.items()
+        if make.__module__.startswith("credibly.plots")
     }
-    unreachable = {one.__name__ for one in below(Display) if one.__module__.startswith("credibly.plots")} - {
-        one.__name__ for one in known
-    }
-    # bases, and pictures of arrays or of several results, which have names of their own in `credibly.plots`
-    assert {"DebiasingDisplay", "HeatDisplay", "SamplesDisplay", "SizeDisplay"} == {
-        name for name in unreachable if not name.startswith("_") and name not in ("Display", "BinnedDisplay")
-    }
-    assert len(known) > 27
+    assert 25 < len(known) <= 32
     told = (ROOT / "docs" / "choose.md").read_text(encoding="utf-8").partition("## Pictures")[2]
     assert set(known.values()) == set(re.findall(r'`"(\w+)"`', told))
-    pages = re.search(r"DISPLAYS = \(([^)]*)\)", (ROOT / "docs" / "conf.py").read_text(encoding="utf-8"))
-    assert {one.__module__.rpartition(".")[2] for one in known} == set(re.findall(r"\w+", pages[1]))
+    pages = re.search(r"PICTURES = \(([^)]*)\)", (ROOT / "docs" / "conf.py").read_text(encoding="utf-8"))
+    assert {make.__module__.rpartition(".")[2] for make in known} == set(re.findall(r"\w+", pages[1]))
+    for make in known:  # options are described
+        options = list(inspect.signature(make).parameters)
+        assert all(re.search(rf"\b{name}\b.* : ", make.__doc__) for name in options), make
 
 
 def test_several_models_on_the_same_axes_can_be_told_apart() -> None:
@@ -203,8 +211,21 @@ def test_models_straight_from_data() -> None:
     assert len(ax.collections) == 2  # an envelope each
     with pytest.raises(cr.InputError, match="`data` must hold at least one model"):
         cr.plots.reliability({}, LABELS)
-    with pytest.raises(cr.UnsupportedError, match="`label` of a NullDisplay"):
+    with pytest.raises(
+        cr.UnsupportedError,
+        match="`label` of the picture 'Brier score'",
+    ):
         cr.plots.null(PROBS, LABELS, label="a", statistics="brier", n_resamples=19, rng=0)
+
+
+def test_a_later_model_is_not_cut_off() -> None:
+    event = np.stack([1 - PROBS[:, 0], PROBS[:, 0]], axis=1)
+    labels = (PROBS[:, 0] > 0.5).astype(int)
+    worst = cr.selection.murphy_curve(event[:, ::-1], labels).cost.max()
+    ax = cr.plots.murphy({"right": event, "opposite": event[:, ::-1]}, labels)
+    bottom, top = ax.get_ylim()
+    assert bottom == 0
+    assert top >= worst > cr.plots.murphy(event, labels).get_ylim()[1]
 
 
 def test_options_of_the_picture_and_settings_of_the_result_go_their_ways() -> None:
