@@ -418,11 +418,10 @@ def _normalised(content: Content) -> None:
     if rounded is None:
         content.note("`normalise` changed nothing: the rows are not rounded probabilities or percentages")
         return
-    whole = 100.0 if "percent" in rounded else 1.0
     content.arrays["probs"] = values / sums[..., None]
     content.note(
         f"rows were divided by their sums, which lay between {sums.min():.6g} and {sums.max():.6g} "
-        f"({rounded}; the largest error is {np.abs(sums - whole).max():.2g})"
+        f"({rounded}; the largest error is {np.abs(sums - rounded.whole).max():.2g})"
     )
 
 
