@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import fields, replace
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from credibly._arrays.namespace import Array, is_numpy
 from credibly._arrays.notes import counted
 from credibly.calls import plain
 from credibly.io.columns import tabulate
-from credibly.io.files import digest_of, is_elsewhere, local_copy, path_text, read_content
+from credibly.io.files import digest_of, local_copy, path_text, read_content
 from credibly.io.labelling import (
     counts_of_shares,
     joined_labels,
@@ -132,56 +133,35 @@ def load(
     ...     cr.load(path).predictions
     Point(n=2, k=2, dtype=float64)
     """
-    said = Said(
-        kind,
-        labels,
-        member_axis,
-        drop_invalid,
-        normalise,
-        columns,
-        exclude,
-        ignore_label,
-        n_raters,
-        id,
-        classes,
-        levels,
-        member_weights=member_weights,
-        clusters=clusters,
-        groups=groups,
-        claimed=claimed,
-    )
-    name = path_text(path) or f"<{type(path).__name__}>"
-    observed = path_text(labels)
-    if is_elsewhere(name) or is_elsewhere(observed):
-        with local_copy(name) as own, local_copy(observed) as other:
-            own_said = said if observed is None else replace(said, labels=other)
-            data = _load(path if path_text(path) is None else own, own_said)
-        return _remembered(replace(data, source=name), said)
-    return _remembered(_load(path, said), said)
+    said = Said(**{option: value for option, value in locals().items() if option != "path"})
+    name = path_text(path)
+    with located(name or f"<{type(path).__name__}>"), opened(path, said) as (content, here):
+        given = arranged(content, here)
+        assign_roles(content, here, given)
+        data = assemble(content, here, [] if drop_invalid else None)
+        data = replace(data, digest=digest_of(content), source=name or data.source)
+    return _remembered(data, said)
 
 
 def _remembered(data: Dataset, said: Said) -> Dataset:
     """Let the data know what was said about their file, if words and numbers can say it."""
-    given = {one.name: getattr(said, one.name) for one in fields(said)}
-    spoken = {name: plain(value) for name, value in given.items() if value is not None}
+    spoken = {name: plain(value) for name, value in vars(said).items() if value is not None}
     if data.source and not data.source.startswith("<") and None not in spoken.values():
         kept = {name: value for name, value in spoken.items() if value is not False and value != []}
         object.__setattr__(data, "read", kept)
     return data
 
 
-def _load(path: Any, said: Said) -> Dataset:
-    with located(path_text(path) or f"<{type(path).__name__}>"):
-        content = read_content(path)
-        data = dataset_of(content, said, [] if said.drop_invalid else None)
-    return replace(data, digest=digest_of(content))
+@contextmanager
+def opened(path: Any, said: Said) -> Iterator[tuple[Content, Said]]:
+    """Give what a file or table holds, and what is said about it with labels that can be opened here.
 
-
-def dataset_of(content: Content, said: Said, problems: list[str] | None = None) -> Dataset:
-    """Give every array its role, and return the rows checked; see `assemble` about `problems`."""
-    given = arranged(content, said)
-    assign_roles(content, said, given)
-    return assemble(content, said, problems)
+    Copies of what lies elsewhere are there until the end.
+    """
+    name, labels = path_text(path), path_text(said.labels)
+    with local_copy(name) as own, local_copy(labels) as beside:
+        content = read_content(path if name is None else own)
+        yield content, said if labels is None else replace(said, labels=beside)
 
 
 def arranged(content: Content, said: Said) -> dict[str, Array] | None:
@@ -418,11 +398,12 @@ def _normalised(content: Content) -> None:
     if rounded is None:
         content.note("`normalise` changed nothing: the rows are not rounded probabilities or percentages")
         return
-    whole = 100.0 if "percent" in rounded else 1.0
+    low, high = sums.min(), sums.max()
+    whole = 1.0 if high < 50 else 100.0  # rounding does not take a sum as far from either
     content.arrays["probs"] = values / sums[..., None]
     content.note(
-        f"rows were divided by their sums, which lay between {sums.min():.6g} and {sums.max():.6g} "
-        f"({rounded}; the largest error is {np.abs(sums - whole).max():.2g})"
+        f"rows were divided by their sums, which lay between {low:.6g} and {high:.6g} "
+        f"({rounded}; the largest error is {max(high - whole, whole - low):.2g})"
     )
 
 
