@@ -11,7 +11,7 @@ import numpy as np
 
 from credibly._arrays.checks import InvalidRowsError, as_real, require_finite
 from credibly._arrays.doors import checked
-from credibly._arrays.errors import CrediblyError, InputError, InputTypeError, Remedy, as_problem, nearest
+from credibly._arrays.errors import CrediblyError, InputError, InputTypeError, Remedy, as_problem
 from credibly._arrays.namespace import Array, is_numpy
 from credibly._arrays.notes import counted
 from credibly.calls import plain
@@ -28,7 +28,7 @@ from credibly.io.labelling import (
 from credibly.io.limits import located, reworded
 from credibly.io.nameless import share_of_distributions
 from credibly.io.naming import assign_roles, use_canonical_names
-from credibly.io.roles import KINDS, RAW_LOGITS, ROLES, Content, Said, described
+from credibly.io.roles import KINDS, RAW_LOGITS, ROLES, Content, Said, described, require_held
 from credibly.predictions import Dataset, LabelCounts, OverClasses, Predictions, as_labels
 from credibly.predictions.dataset import named
 from credibly.predictions.label_reading import counts_of_raters, named_classes, numbers_of
@@ -37,6 +37,7 @@ from credibly.predictions.point import ROUNDED, rounding_of
 
 _FEW_ROWS = 256
 _NOT_ROWS = frozenset({"levels", "weights"})
+_ATTRIBUTES = "columns or arrays of the file, or of that of the labels"
 
 
 @checked
@@ -217,13 +218,7 @@ def _name_clusters(content: Content, name: str | None) -> None:
     """Take the array that was said to tell which rows belong together; of a table the column is found."""
     if name is None or content.clusters_found:
         return
-    if name not in content.arrays:
-        raise InputError(
-            "`clusters`",
-            "must name a column or array of the file",
-            f"there is no {name!r}",
-            nearest(name, content.arrays),
-        )
+    require_held("clusters", name, content.arrays, "a column or array of the file")
     # ids that repeat may say both who an instance is and what it shares
     content.arrays["cluster"] = content.arrays[name] if name in ROLES else content.arrays.pop(name)
 
@@ -236,8 +231,8 @@ def _set_attributes_aside(content: Content, said: Said, *, elsewhere: bool) -> N
     held = content.arrays if content.table is None else content.table
     names = [str(name) for name in said.groups or ()]
     for name in names:
-        if name not in held and not elsewhere:
-            raise _no_attribute(name, held)
+        if not elsewhere:
+            require_held("groups", name, held, _ATTRIBUTES)
         if names.count(name) > 1:
             raise InputError("`groups`", "must name each column once", f"got {name!r} twice", "Name it once.")
     own = [name for name in names if name in held]
@@ -257,17 +252,8 @@ def _attributes_beside(source: str | Content | None, content: Content, said: Sai
     own = content.arrays if content.table is None else content.table
     for name in names:
         if name not in held:
-            raise _no_attribute(name, {**own, **held})
+            require_held("groups", name, {**own, **held}, _ATTRIBUTES)
     return {name: held.pop(name) for name in names}
-
-
-def _no_attribute(name: str, held: dict[str, Array]) -> InputError:
-    return InputError(
-        "`groups`",
-        "must name columns or arrays of the file, or of that of the labels",
-        f"there is no {name!r}",
-        nearest(name, held),
-    )
 
 
 def _require_labels_left(held: dict[str, Array], names: list[str], labels: Any) -> None:
@@ -522,10 +508,8 @@ def _resolve_labels(content: Content, predictions: Predictions, said: Said) -> A
             _require_names(labels, content)
         known_by_name = named(predictions, content.classes)
         found, notes = read_labels(known_by_name, labels, columns=columns, ordered=ordered)
-        _note_all(content, notes)
-        as_labels(predictions, found)
-        return found
-    found, notes = read_labels(predictions, labels)
+    else:
+        found, notes = read_labels(predictions, labels)
     _note_all(content, notes)
     as_labels(predictions, found)
     return found
@@ -576,12 +560,8 @@ def _checked_counts(
         content.note(f"{table.shape[1]} columns of raters are counted, blanks left out")
     elif name == "soft_labels" or (said.n_raters is not None and table.dtype.kind == "f"):
         if said.n_raters is None:
-            raise InputError(
-                "`soft_labels`",
-                "must come with the number of raters",
-                "it was not given",
-                "Use `n_raters=N`.",
-            )
+            rule, remedy = "must come with the number of raters", "Use `n_raters=N`."
+            raise InputError("`soft_labels`", rule, "it was not given", remedy)
         counts = counts_of_shares(table, said.n_raters)
         content.note(f"shares of raters are read as counts of {said.n_raters} raters")
     else:

@@ -9,12 +9,12 @@ writing follow.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from credibly._arrays.errors import FileError, InputError, InputTypeError, one_of
+from credibly._arrays.errors import FileError, InputError, nearest, one_of, require_type
 from credibly._arrays.namespace import Array
 from credibly.io.limits import load_limit, readable_size
 from credibly.predictions import (
@@ -173,6 +173,12 @@ ROLES: dict[str, Role] = {
     "class": _row("class", "(n,)", per="line", text="names"),
     "rater": _row("rater", "(n,)", columns=_RATER_WORDS, per="line", text="names"),
 }
+
+
+def require_held(option: str, name: str, held: Mapping[str, Array], rule: str) -> None:
+    """Raise unless what an option names is held; the nearest name that is gets told."""
+    if name not in held:
+        raise InputError(f"`{option}`", f"must name {rule}", f"there is no {name!r}", nearest(name, held))
 
 
 def described(arrays: dict[str, Array]) -> str:
@@ -364,19 +370,13 @@ class Said:
     def __post_init__(self) -> None:
         if self.kind is not None:
             one_of("`kind`", self.kind, KIND_NAMES)
-        if self.clusters is not None and not isinstance(self.clusters, str):
-            raise InputTypeError(
-                "`clusters`",
-                "must name a column or array of the file",
-                f"got {type(self.clusters).__name__}",
-                "Give ids themselves to the function that computes: `evaluate(data, clusters=ids)`.",
-            )
+        remedy = "Give ids themselves to the function that computes: `evaluate(data, clusters=ids)`."
+        names = isinstance(self.clusters, str | None)
+        require_type(names, "must name a column or array of the file", remedy, clusters=self.clusters)
         for name in ("columns", "exclude", "classes", "levels", "groups"):
             given = getattr(self, name)
-            if isinstance(given, str) or not isinstance(given, Sequence | None):
-                raise InputTypeError(
-                    f"`{name}`", "must be a list", f"got {type(given).__name__}", "Write it in brackets."
-                )
+            listed = isinstance(given, Sequence | None) and not isinstance(given, str)
+            require_type(listed, "must be a list", "Write it in brackets.", **{name: given})
 
     @property
     def plain_kind(self) -> str | None:
