@@ -117,8 +117,7 @@ def tabulate(content: Content, said: Said, label: str | None = None) -> None:
     if members is None and wide.arrays.get("mean", np.empty(0)).ndim == 2:
         content.member_axis = 1
         content.note(f"the columns of the means are read as {wide.arrays['mean'].shape[1]} members")
-    for note in (*notes, *wide.notes):
-        content.note(note)
+    content.note(*notes, *wide.notes)
     if members is not None:
         some = ", ".join(str(member) for member in members[:5]) + (", ..." if len(members) > 5 else "")
         per = "row per instance and member" if "member" in roles else "column per member and class"

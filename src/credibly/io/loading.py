@@ -11,7 +11,7 @@ import numpy as np
 
 from credibly._arrays.checks import InvalidRowsError, as_real, require_finite
 from credibly._arrays.doors import checked
-from credibly._arrays.errors import CrediblyError, InputError, InputTypeError, Remedy, as_problem
+from credibly._arrays.errors import CrediblyError, InputError, InputTypeError, Remedy, as_problem, require
 from credibly._arrays.namespace import Array, is_numpy
 from credibly._arrays.notes import counted
 from credibly.calls import plain
@@ -208,9 +208,9 @@ def _choose_variable(content: Content, said: Said) -> None:
         )
     arrays, notes = content.variables.pop(names[0])
     content.arrays |= arrays
-    others = "".join(f", {name!r}" for name in content.variables)
-    for note in (*notes, *((f"not used: {others[2:]}",) if others else ())):
-        content.note(note)
+    content.note(*notes)
+    if content.variables:
+        content.note(f"not used: {', '.join(map(repr, content.variables))}")
     content.variables = {}
 
 
@@ -420,10 +420,10 @@ def _make(content: Content, said: Said) -> Predictions:
 
 def _check_beside(content: Content, predictions: Predictions) -> None:
     for name in ("features", "group", "cluster", "id"):
-        shape = tuple(content.arrays[name].shape) if name in content.arrays else ()
-        if len(shape) > (2 if name == "features" else 1):
-            remedy = "Flatten each instance." if name == "features" else "Use one column."
-            raise InputError(f"`{name}`", f"must have shape {ROLES[name].shape}", f"got {shape}", remedy)
+        array, most = content.arrays.get(name), 2 if name == "features" else 1
+        remedy = "Flatten each instance." if name == "features" else "Use one column."
+        fits = array is None or array.ndim <= most
+        require(fits, f"must have shape {ROLES[name].shape}", remedy, **{name: array})
     for name, column in content.attributes.items():
         if tuple(column.shape) != (len(predictions),):
             raise InputError(
@@ -496,7 +496,7 @@ def _resolve_labels(content: Content, predictions: Predictions, said: Said) -> A
         if labels.dtype.kind == "U":
             said_of_labels: list[str] = []
             labels = named_classes(labels, content.classes, said_of_labels)
-            _note_all(content, said_of_labels)
+            content.note(*said_of_labels)
         return _checked_beside_counts(predictions, labels)
     if isinstance(predictions, OverClasses):
         if said.n_raters is not None and labels.ndim == 2 and labels.shape[1] == predictions.n_classes:
@@ -510,14 +510,9 @@ def _resolve_labels(content: Content, predictions: Predictions, said: Said) -> A
         found, notes = read_labels(known_by_name, labels, columns=columns, ordered=ordered)
     else:
         found, notes = read_labels(predictions, labels)
-    _note_all(content, notes)
+    content.note(*notes)
     as_labels(predictions, found)
     return found
-
-
-def _note_all(content: Content, notes: Sequence[str]) -> None:
-    for note in notes:
-        content.note(note)
 
 
 def _in_order(labels: Array, content: Content) -> Array:

@@ -460,10 +460,9 @@ class Content:
         self.attributes = {name: array[rows] for name, array in self.attributes.items()}
         self.rest = {name: array[rows] for name, array in self.rest.items() if len(array) == len(rows)}
 
-    def note(self, words: str) -> None:
-        """Add a note once: rows that are dropped make some things be read again."""
-        if words not in self.notes:
-            self.notes.append(words)
+    def note(self, *notes: str) -> None:
+        """Add each note once: rows that are dropped make some things be read again."""
+        self.notes += [note for note in dict.fromkeys(notes) if note not in self.notes]
 
     def set_aside(self, name: str, value: Any) -> bool:
         """Put `classes`, `meta` and `member_axis`, which are not arrays over rows, where they belong."""
