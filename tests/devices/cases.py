@@ -291,7 +291,7 @@ def _credal() -> Iterator[tuple[str, Case]]:
 def own_score(make: Make) -> object:
     """Return a score with the imprecision of its own: twice the size of the set."""
     given = ensemble(make)
-    parts = cr.credal.distance(given, make(LABELS)), 2.0 * cr.credal.nonspecificity(given)
+    parts = cr.credal.distance(given, make(LABELS), rng=7), 2.0 * cr.credal.nonspecificity(given)
     return cr.selection.score_from_parts(given, make(LABELS), *parts)
 
 
