@@ -384,12 +384,10 @@ def _normalised(content: Content) -> None:
     if rounded is None:
         content.note("`normalise` changed nothing: the rows are not rounded probabilities or percentages")
         return
-    low, high = sums.min(), sums.max()
-    whole = 1.0 if high < 50 else 100.0  # rounding does not take a sum as far from either
     content.arrays["probs"] = values / sums[..., None]
     content.note(
-        f"rows were divided by their sums, which lay between {low:.6g} and {high:.6g} "
-        f"({rounded}; the largest error is {max(high - whole, whole - low):.2g})"
+        f"rows were divided by their sums, which lay between {sums.min():.6g} and {sums.max():.6g} "
+        f"({rounded}; the largest error is {np.abs(sums - rounded.whole).max():.2g})"
     )
 
 
