@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+from io import BytesIO, TextIOWrapper
 from pathlib import Path
 
 import numpy as np
@@ -141,3 +143,15 @@ def test_bundled_types_and_groups() -> None:
     assert io.demo("single").groups is None
     with pytest.raises(cr.InputError, match="`model` must be one of"):
         io.demo("forrest")
+
+
+def test_a_copy_of_what_lies_elsewhere_is_told_as_the_file_that_load_reads(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    text = b"p_0,p_1,label\n0.25,0.75,1\n0.5,0.5,0\n"
+    for read in (io.inspect, cr.load):
+        monkeypatch.setattr("sys.stdin", TextIOWrapper(BytesIO(text)))
+        found = read("-")
+        assert found.source == "-"
+        assert found.digest == hashlib.sha256(text).hexdigest()[:16]
+        assert getattr(found, "size", len(text)) == len(text)
