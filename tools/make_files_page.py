@@ -6,19 +6,32 @@ python tools/make_files_page.py --check   # exit 1 where the page is not what wo
 
 from __future__ import annotations
 
+import re
 import sys
+import tempfile
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+import credibly
+
+if TYPE_CHECKING:
+    from unit.io.corpus import Row
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "files.md"
 
-HEAD = """# Your own file
+HEAD = """# Every form of file that is read
 
-A file with one obvious meaning is read, and a line says how; a file that could mean two things is refused,
-with both readings shown; no interpretation that changes a number is silent. `credibly inspect FILE` shows how
-a file is read before anything is computed. The same rules apply to files, data frames and Python:
-`evaluate(frame, series)`, `evaluate("file.csv")` and `credibly evaluate file.csv` give the same result.
+`credibly` reads a file that has one obvious meaning and says how it read it. It refuses a file that could
+mean two things and shows both readings. Whenever a guess could change a number, you are told.
+To write a file, start with [how to write my file](write-your-file.md); this page is for looking things up.
+`credibly inspect FILE` shows how a file is read before anything is computed. Files, data frames and
+arrays follow the same rules: `evaluate(frame, series)`, `evaluate("file.csv")` and
+`credibly evaluate file.csv` give the same result.
 
+- **Formats**: .npz, .npy, .csv, .tsv, .json, .jsonl (also compressed, .csv.gz), .parquet, .pt, .nc; pandas,
+  polars and pyarrow tables; `-` for text on standard input; URLs. Pickles are refused, because
+  opening one can run any program.
 - **Rows with names are joined by name**: ids in files, indexes in pandas. If the ids differ, an error says
   how many. An index that only counts rows (0, 1, 2, ...) is not a name, and never a label.
 - **Classes with numbers are matched by number, classes with names by name**, whatever the order of the
@@ -28,33 +41,49 @@ a file is read before anything is computed. The same rules apply to files, data 
   first.
 - **Nothing is overwritten by accident**: an output file may never be an input file, and `--force` is needed
   to replace any other; only an earlier report gives way to a new one.
-- The Brier score is the sum over all classes. For two classes it is twice what scikit-learn's
-  `brier_score_loss` returns.
 
-Formats: .npz, .npy, .csv, .tsv, .json, .jsonl (also .csv.gz), .parquet, .pt, .nc, pandas, polars or
-pyarrow tables, `-` for text on standard input, and URLs. Pickles are refused. The options below are also
-keywords of `load` and `inspect`.
-
-Every row of this table is a small file that the tests write and read (`tests/unit/io/corpus.py`); this page
-is generated from them with `python tools/make_files_page.py`.
+Every form below is a small file that the tests write and read (`tests/unit/io/corpus.py`). The last column is
+the note or the message that this file gets. Messages name keywords of `load`; the command line has options
+of the same names (`ignore_label=-1` is `--ignore-label -1`). Forms with the same answer share a row, with the
+answer of the first. `python tools/make_files_page.py` writes this page.
 """
 
 
 def page() -> str:
-    """Return the text of the page."""
+    """Return the text of the page: every form with the note or the message that its file really gets."""
     sys.path.insert(0, str(ROOT / "tests"))
     from unit.io.corpus import ROWS
 
     lines = [HEAD]
     for section in dict.fromkeys(row.section for row in ROWS):
-        lines += [f"## {section}", "", "| the file contains | option | what happens |", "|---|---|---|"]
-        for row in (one for one in ROWS if one.section == section):
-            said = f"`{row.said}`" if row.said else ""
-            words = row.refused.replace(".*", " ... ").replace("\\", "")
-            happens = f"**refused**: {words}" if row.refused else f"read; {row.note}" if row.note else "read"
-            lines.append(f"| {row.form} | {said} | {happens} |".replace("||", "| |"))
+        lines += [f"## {section}", "", "| the file contains | what happens |", "|---|---|"]
+        alike: dict[tuple[str, str], list[Row]] = {}
+        outcomes = {}
+        for row in (form for form in ROWS if form.section == section):
+            outcomes[row.form, row.said] = outcome(row)
+            same = outcomes[row.form, row.said] if row.refused else row.note
+            alike.setdefault((row.said, same), []).append(row)
+        for (option, _), rows in alike.items():
+            forms = "; ".join(row.form for row in rows) + (f", with `{option}`" if option else "")
+            lines.append(f"| {forms} | {outcomes[rows[0].form, option]} |")
         lines.append("")
     return "\n".join(lines)
+
+
+def outcome(row: Row) -> str:
+    """Return the note or the message that the file of a row gets."""
+    with tempfile.TemporaryDirectory() as folder:
+        path, options = row.write(Path(folder))
+        try:
+            notes = credibly.load(path, **options).notes
+        except credibly.CrediblyError as error:
+            message = re.sub(r"^'[^']*': ", "", str(error)).replace(f"{folder}/", "")
+            message = re.sub(r" To leave these rows out: .*$", "", message)
+            text = f"**refused**: {' '.join(message.split())}"
+        else:
+            note = next((note for note in notes if row.note in note), "") if row.note else ""
+            text = f"read; {note}" if note else "read"
+    return re.sub(r"([|<])", r"\\\1", text)
 
 
 def main() -> int:

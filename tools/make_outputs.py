@@ -1,6 +1,6 @@
 """Write what the examples of the docs print, and the pictures they draw, beside them.
 
-    python tools/make_outputs.py                    # tutorials, start and gallery
+    python tools/make_outputs.py                    # first pages, gallery and tutorials
     python tools/make_outputs.py docs/gallery.md
     python tools/make_outputs.py --check            # exit 1 where a page is not what would be written
 
@@ -29,7 +29,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PAGES = (
     *(
         ROOT / "docs" / f"{name}.md"
-        for name in ("start", "predict-proba", "regression", "refusals", "gallery")
+        for name in ("start", "predict-proba", "regression", "notebook", "refusals", "gallery")
     ),
     *sorted((ROOT / "docs" / "tutorials").glob("*.md")),
 )

@@ -8,7 +8,10 @@ from pathlib import Path
 import pytest
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
-PAGES = [DOCS / "start.md", DOCS / "gallery.md", *sorted((DOCS / "tutorials").glob("*.md"))]
+PAGES = [
+    *(DOCS / f"{name}.md" for name in ("start", "notebook", "gallery")),
+    *sorted((DOCS / "tutorials").glob("*.md")),
+]
 BLOCK = re.compile(
     r"(?P<before><!-- not run: .+? -->\n)?```python\n(?P<code>.*?)```\n(?P<after>\n<!-- output -->)?",
     re.DOTALL,

@@ -275,6 +275,24 @@ def _credal() -> Iterator[tuple[str, Case]]:
             {"a": ensemble(make), "b": cr.Ensemble(make(OTHERS))}, make(LABELS), n_resamples=100
         ),
     )
+    yield "score_from_parts", own_score
+    yield "rank_scores", lambda make: cr.selection.rank_scores({"a": own_score(make)}, n_resamples=100)
+    yield (
+        "replicate_test",
+        lambda make: cr.hypotests.replicate_test(
+            point(make),
+            make(LABELS),
+            [(point(make), make(np.roll(LABELS, shift))) for shift in range(1, 20)],
+            statistics="brier",
+        ),
+    )
+
+
+def own_score(make: Make) -> object:
+    """Return a score with the imprecision of its own: twice the size of the set."""
+    given = ensemble(make)
+    parts = cr.credal.distance(given, make(LABELS)), 2.0 * cr.credal.nonspecificity(given)
+    return cr.selection.score_from_parts(given, make(LABELS), *parts)
 
 
 RECALIBRATIONS: dict[str, Callable[[], cr.recalibrate.Recalibration]] = {
@@ -489,6 +507,7 @@ LEAVES: dict[str, str] = {
     "decompose_disagreement": RATERS,
     "decompose_disagreement scan": RATERS,
     "rank_models": BOOTSTRAP,
+    "rank_scores": BOOTSTRAP,
     "member_functions": PICTURES,
     "error_over_simplex": PICTURES,
     "Basis": "knots of a basis",

@@ -595,9 +595,7 @@ def comparison_faults(page: ShownPage, comparison: Any) -> list[str]:
     shown = [one.text for one in page.sentences]
     advice = [str(one) for one in comparison.recommendations.values()]
     said = [comparison.findings[0], *advice]
-    said += [
-        one for one in comparison.findings if "trade-off" in one or not isinstance(comparison, cr.Comparison)
-    ]
+    said += comparison.tradeoff_findings if isinstance(comparison, cr.Comparison) else comparison.findings
     missing = [f"“{text}” is missing" for text in said if text not in shown]
     numbers = [0.95, len(comparison.models), ranking.n, ranking.level]
     numbers += numbers_in((ranking, comparison.recommendations, comparison.estimates), ranking.n)

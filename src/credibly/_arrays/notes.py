@@ -59,6 +59,12 @@ class Note(str):
         return Note(self.code, f"{name}: {self}")
 
 
+def unsaid(remarks: Iterable[str], *said: Iterable[str]) -> list[str]:
+    """Return the remarks that were not made elsewhere already."""
+    known = {remark for others in said for remark in others}
+    return [remark for remark in remarks if remark not in known]
+
+
 def merged(parts: Iterable[Iterable[str]]) -> tuple[str, ...]:
     """Return each remark on parts of the data once, in the order they were made; counts are added up."""
     found: dict[tuple[str, str], list[str]] = {}

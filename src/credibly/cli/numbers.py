@@ -15,7 +15,8 @@ from credibly.cli.output import Cell, Output, Table, progress, with_flags
 from credibly.cli.reading import opened
 from credibly.cli.typed import Typed
 from credibly.evaluation import Evaluation, NumberRow, evaluate, number_rows
-from credibly.evaluation.words import MISREAD, crps_in_words
+from credibly.evaluation.survey import MISREAD
+from credibly.evaluation.words import crps_in_words
 from credibly.hypotests.calibration.certificate import stated_events
 from credibly.predictions import Rows
 from credibly.results.decompositions import CrpsDecomposition

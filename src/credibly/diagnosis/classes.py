@@ -16,14 +16,14 @@ from credibly._arrays.namespace import HostArray, as_float64, to_host
 from credibly._arrays.philox import Seed
 from credibly.diagnosis.choosing import Tried, Weighing
 from credibly.diagnosis.results import Claim, Effect
-from credibly.diagnosis.screen import Family
+from credibly.diagnosis.screen import Family, families_of
 from credibly.diagnosis.table import CLASSES, Fault
 from credibly.hypotests.calibration.lattice import Attribute
 from credibly.hypotests.resampling.loop import label_tiles
 from credibly.hypotests.resampling.replicates import Replicates
 from credibly.hypotests.resampling.wild import sign_tiles
 from credibly.predictions import Classes, LabelCounts, Point
-from credibly.recalibrate.comparison import cross_fitted
+from credibly.recalibrate.crossfit import cross_fitted
 from credibly.recalibrate.files import named_recalibration
 from credibly.recalibrate.fit_data import FitData, fit_data
 from credibly.recalibrate.scores import scores_of
@@ -36,7 +36,6 @@ FEWEST = 10
 """Rows of a claim."""
 MOST_ATTRIBUTES = 2
 """Attributes whose groups are repaired, those that show most."""
-_OF_GROUPS = 3.0  # the user named them, so their families get more of the level
 _RARE = 0.15  # an event below this frequency is spoken of by its own probability
 _LATE = 2.0  # the least size of a claim leads if it is beyond as many standard errors
 
@@ -128,13 +127,7 @@ class ClassSubject:
             sums = self._drawn(shared, own, seed, n_resamples)
         else:
             sums = self._signed(shared, own, seed, n_resamples)
-        found: dict[str, list[int]] = {}
-        for place, name in enumerate(names):
-            found.setdefault(name, []).append(place)
-        return [
-            Family(name, sums[:, places], name == "curve", _OF_GROUPS if name.startswith("group") else 1.0)
-            for name, places in found.items()
-        ]
+        return families_of(names, sums, CLASSES, pooled="curve")
 
     def _columns(self) -> tuple[list[HostArray], list[HostArray], list[str]]:
         """Return what a label of each class adds: to sums over all classes, (n, s), and to its own, (n, o).

@@ -19,26 +19,15 @@ from credibly._arrays.namespace import HostArray, as_float64, like, to_host
 from credibly._arrays.philox import Seed
 from credibly.diagnosis.choosing import Tried, Weighing
 from credibly.diagnosis.results import Claim, Effect
-from credibly.diagnosis.screen import Family
-from credibly.diagnosis.table import REALS, Fault
+from credibly.diagnosis.screen import Family, families_of
+from credibly.diagnosis.table import REALS, RESCALING, Fault
 from credibly.hypotests.calibration.group_scores import central_interval, drawn_ranks, middle_ranks
 from credibly.hypotests.calibration.lattice import Attribute
 from credibly.hypotests.resampling.loop import label_tiles
 from credibly.hypotests.resampling.wild import sign_tiles
 from credibly.predictions import Dataset, Gaussian, Quantiles, RealPredictions, Reals, Samples
-from credibly.recalibrate.location import (
-    NAMES,
-    between_levels,
-    fit_location,
-    fit_skew,
-    fit_tails,
-    moments_of,
-    skew_cdf,
-    skew_loss,
-    skew_quantiles,
-    student_loss,
-    working_spread,
-)
+from credibly.recalibrate.location import NAMES, between_levels, fit_location, moments_of, working_spread
+from credibly.recalibrate.tails import fit_skew, fit_tails, skew_cdf, skew_loss, skew_quantiles, student_loss
 
 INTERVAL, EXTREME = 0.9, 0.999
 """Central intervals whose coverage is reported, and beyond which errors are extreme."""
@@ -49,7 +38,6 @@ LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)
 _MOST_LEVELS = 19
 _FARTHEST = 25.0  # of a squared z in the sums of the test: one outlier is no spread
 _FAR = 2.576
-_OF_GROUPS = 3.0
 _EDGE = 1e-12
 _FEWEST_DRAWS, _SHAPED_DRAWS, _DENSE_DRAWS, _MANY_DRAWS = 4, 8, 20, 400
 """Draws from which on a row has a spread of its own, a shape, one to repair, and an exact spread."""
@@ -253,7 +241,7 @@ class RealSubject:
             if one.needs in has
             and (one.effect != "tail" or wide >= _EXTREME_OF_QUANTILES)
             and (one.effect not in ("tail", "skew") or self._is_clear(one))
-            and (self.has_spread or "scale" not in one.method)
+            and (self.has_spread or one.method not in RESCALING)
         ]
 
     def _is_clear(self, fault: Fault) -> bool:
@@ -297,13 +285,7 @@ class RealSubject:
         else:
             sums = self._signed(ranks, columns, seed, n_resamples)
         names = [name for name, _, kept in columns for _ in range(kept.shape[1])]
-        found: dict[str, list[int]] = {}
-        for place, name in enumerate(names):
-            found.setdefault(name, []).append(place)
-        return [
-            Family(name, sums[:, places], name == "shape", _OF_GROUPS if name.startswith("group") else 1.0)
-            for name, places in found.items()
-        ]
+        return families_of(names, sums, REALS, pooled="shape")
 
     def _columns(self) -> list[tuple[str, str, HostArray]]:
         """Return family, function of z and what every row multiplies it with, (n, c)."""

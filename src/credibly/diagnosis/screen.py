@@ -15,6 +15,7 @@ import numpy as np
 from scipy.special import chdtrc, log_ndtr
 
 from credibly._arrays.namespace import HostArray
+from credibly.diagnosis.table import Fault
 from credibly.hypotests.resampling.pvalues import clopper_pearson
 
 _BOTH_TAILS = np.log(2.0)
@@ -56,6 +57,21 @@ class Family:
         factor = square.var() / (2.0 * square.mean())  # a multiple of a chi-square, its moments matched
         tails: HostArray = np.log(np.maximum(chdtrc(square.mean() / factor, square / factor), 1e-300))
         return tails
+
+
+_OF_GROUPS = 3.0  # the user named them, so their families get more of the level
+
+
+def families_of(names: Sequence[str], sums: HostArray, faults: Sequence[Fault], pooled: str) -> list[Family]:
+    """Return the families of sums (1 + b, c), whose names are those of faults; one of them is pooled."""
+    by_group = {fault.name for fault in faults if fault.by_group}
+    places: dict[str, list[int]] = {}
+    for place, name in enumerate(names):
+        places.setdefault(name, []).append(place)
+    return [
+        Family(name, sums[:, at], name == pooled, _OF_GROUPS if name in by_group else 1.0)
+        for name, at in places.items()
+    ]
 
 
 @dataclasses.dataclass(frozen=True)

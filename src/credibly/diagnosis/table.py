@@ -58,6 +58,9 @@ CLASSES = (
     Fault("vector", 4, "vector", "class", needs="few"),
 )
 
+RESCALING = ("scale", "shift+scale", "linear+scale")
+"""Repairs that multiply the stated spread, so there must be one."""
+
 REALS = (
     Fault(NONE, 0, "", "coverage"),
     Fault("shift", 1, "shift", "mean"),

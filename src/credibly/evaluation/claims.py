@@ -9,7 +9,7 @@ import numpy as np
 from credibly.evaluation.commands import ends_command, groups_command
 from credibly.evaluation.findings import FEW, Finding, Headline
 from credibly.evaluation.questions import interval_of
-from credibly.evaluation.sentences import Facts, sentence_of
+from credibly.evaluation.sentences import Facts
 from credibly.evaluation.words import Verdict, Word, evidence, worst_first
 from credibly.evaluation.work import NOT_ASKED, Stage, Work
 from credibly.hypotests.calibration.set_coverage import binomial_pvalue, coverage_of
@@ -46,7 +46,8 @@ def claims_verdicts(
         Verdict(
             word=one.verdict(level),
             statistic=name,
-            finding=_finding(name, one, claims, level),
+            case="test of coverage",
+            facts=_test_facts(name, one, claims, level),
             evidence=evidence(one, len(tests)),
             scope=f"n = {one.n}, {one.n_resamples} replicates",
             size=one.effect_size,
@@ -56,11 +57,11 @@ def claims_verdicts(
     )
 
 
-def _finding(name: str, result: HypotestResult, claims: SetCoverage, level: float) -> str:
+def _test_facts(name: str, result: HypotestResult, claims: SetCoverage, level: float) -> dict[str, Any]:
     facts = {**_held(claims), "word": result.verdict(level), "accepted": result.acceptance_region}
     strata = {"coverage_by_size": claims.by_size, "coverage_by_group": claims.by_group}.get(name)
     part = None if strata is None else _worst(strata, claims)
-    return sentence_of("test of coverage", facts | {"statistic": name, "part": part})
+    return facts | {"statistic": name, "part": part}
 
 
 def _held(claims: SetCoverage) -> dict[str, Any]:

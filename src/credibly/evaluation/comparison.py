@@ -36,8 +36,9 @@ from credibly.evaluation.results import Reported
 from credibly.evaluation.rows import PredictionSummary, checked_rows, class_names, random_part, summarise
 from credibly.evaluation.stages import MOST_ORDERED
 from credibly.evaluation.statistics import choose, estimate_all
+from credibly.evaluation.survey import source_warnings
 from credibly.evaluation.tidy import ScoreRow, StandingRow, score_rows, standing_rows
-from credibly.evaluation.words import source_warnings, title
+from credibly.evaluation.words import title
 from credibly.evaluation.work import origin, silent, version
 from credibly.hypotests import corp_curve
 from credibly.predictions import Dataset, Rows
@@ -182,6 +183,11 @@ class Comparison(_Compared):
     def has_imprecision(self) -> bool:
         """Whether a model predicts sets, so that the cost of imprecision decides between models."""
         return is_imprecise(self.ranking)
+
+    @property
+    def tradeoff_findings(self) -> tuple[str, ...]:
+        """The last of the findings: who leads at which price of imprecision; empty if no model has any."""
+        return tradeoffs_in_words(self.ranking) if self.has_imprecision else ()
 
     def leading(self) -> dict[str, dict[str, LeadingNumber]]:
         """Return accuracy, log loss and calibration gap in words.

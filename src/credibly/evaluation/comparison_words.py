@@ -9,8 +9,17 @@ from typing import Literal
 
 from credibly._arrays.notes import Note, counted
 from credibly.evaluation.model_calibration import ErrorByChance, ModelCalibration
-from credibly.evaluation.numbers import joined, points, shown, shown_range
-from credibly.evaluation.words import inside, title
+from credibly.evaluation.numbers import (
+    end_in_points,
+    in_points,
+    joined,
+    percent,
+    points,
+    shown,
+    shown_range,
+    tenths,
+)
+from credibly.evaluation.words import title, title_inside
 from credibly.results.estimates import Estimate
 from credibly.selection.calibration_errors import CalibrationDifference
 from credibly.selection.real_models import ScoreRanking, ScoreStanding
@@ -41,17 +50,20 @@ class LeadingNumber:
         Its 95 % interval; empty if there is none.
     standing : str
         "best", "tied for best", or how far behind the first with the joint interval of that difference.
+    is_best : bool
+        Whether it is the best, or tied for best, among several models.
     """
 
     value: str
     interval: str
     standing: str
+    is_best: bool
 
 
 def score_finding(standing: ScoreStanding, ranking: ScoreRanking) -> str:
     """Say who has the smallest score, by how much, and who is tied with it."""
     first, *others = standing.names
-    said = f"By {inside(title(standing.statistic))}, {first} is first with {shown(float(standing.scores[0]))}"
+    said = f"By {title_inside(standing.statistic)}, {first} is first with {shown(float(standing.scores[0]))}"
     if not others:
         return f"{said}."
     tied = standing.tied_with_first
@@ -59,17 +71,17 @@ def score_finding(standing: ScoreStanding, ranking: ScoreRanking) -> str:
         are = "are" if len(tied) > 1 else "is"
         return (
             f"{said}; {joined(list(tied), most=4)} {are} statistically tied with it "
-            f"({100 * ranking.level:g} % joint intervals, {counted(ranking.n, 'instance')})."
+            f"({percent(ranking.level)} joint intervals, {counted(ranking.n, 'instance')})."
         )
     low, high = standing.intervals[1].tolist()
-    ahead = "" if math.isnan(low) else f" by {shown_range((low, high))} ({100 * ranking.level:g} % interval)"
+    ahead = "" if math.isnan(low) else f" by {shown_range((low, high))} ({percent(ranking.level)} interval)"
     return f"{said}, ahead of {others[0]}{ahead}."
 
 
 def in_units(name: str, value: float) -> str:
     """Write a leading number: accuracy as a share, the calibration gap in points with its direction."""
     if name == "accuracy":
-        return f"{100 * value:.1f} %"
+        return tenths(value)
     if name not in _WAYS:
         return _decimals(value)
     return f"{points(value)}{_way(name, value)}"
@@ -89,11 +101,10 @@ def _range_in_units(name: str, ends: tuple[float, float]) -> str:
     """Write an interval in the unit of the number beside it."""
     if name == "log_loss":
         return _decimals(*ends)
-    low, high = (100 * end for end in ends)
+    low, high = ends
     if name in _WAYS and high < 0:  # the number says "too unsure"
         low, high = -high, -low
-    # an end that only rounds to 0 is not shown as 0: it decides about a tie
-    return " to ".join(f"{end:.1f}" if abs(end) >= 0.05 or end == 0 else f"{end:.1g}" for end in (low, high))
+    return f"{end_in_points(low)} to {end_in_points(high)}"
 
 
 def leading_number(name: str, estimate: Estimate, model: str, own: Places) -> LeadingNumber:
@@ -105,12 +116,13 @@ def leading_number(name: str, estimate: Estimate, model: str, own: Places) -> Le
         standing = "behind the best"
         if behind is not None:
             size, ends = behind
-            said = _decimals(size) if name == "log_loss" else points(size).partition(" ")[0]
+            said = _decimals(size) if name == "log_loss" else in_points(abs(size))
             standing = f"behind by {said} ({_range_in_units(name, ends)})"
     value = in_units(name, estimate.value)
     if name in _WAYS:  # its column says that these are points
-        value = f"{points(estimate.value).partition(' ')[0]}{_way(name, estimate.value)}"
-    return LeadingNumber(value, interval, "" if len(own.names) == 1 else standing)
+        value = f"{in_points(abs(estimate.value))}{_way(name, estimate.value)}"
+    several = len(own.names) > 1
+    return LeadingNumber(value, interval, standing if several else "", several and model in own.best)
 
 
 def leaders_in_words(
@@ -179,14 +191,14 @@ def _apart_in_words(apart: Sequence[CalibrationDifference]) -> list[str]:
     """Say which calibration errors differ beyond chance from those of the model that others stand against."""
     if not apart:
         return []
-    first, level = apart[0].than, f"{100 * apart[0].level:g} %"
+    first, level = apart[0].than, percent(apart[0].level)
     clear: dict[str, list[str]] = {}
     for one in apart:
         if one.is_clear:
             size, ends = error_in_units(one.statistic, abs(one.value)), sorted(map(abs, one.interval))
             low, high = (error_in_units(one.statistic, end, bare=True) for end in ends)
             more = "larger" if one.value > 0 else "smaller"
-            said = f"{inside(title(one.statistic))} {more} by {size} ({low} to {high})"
+            said = f"{title_inside(one.statistic)} {more} by {size} ({low} to {high})"
             clear.setdefault(one.model, []).append(said)
     if not clear:
         return [
@@ -202,9 +214,7 @@ def error_in_units(name: str, value: float, *, bare: bool = False) -> str:
     """Write a calibration error in points; the truthful one, a squared error, as it is."""
     if name == "truthful_ce":
         return shown(value)
-    size = 100.0 * value
-    digits = f"{size:.1f}" if abs(size) >= 0.05 or size == 0 else f"{size:.1g}"
-    return digits if bare else f"{digits} points"
+    return end_in_points(value) if bare else f"{end_in_points(value)} points"
 
 
 def error_cells(
@@ -266,7 +276,7 @@ def tradeoffs_in_words(ranking: Ranking) -> tuple[str, ...]:
         are = "are" if len(tied) > 1 else "is"
         found.append(
             f"At trade-off{'s' * (len(at) > 1)} {joined(at)}, {joined(tied, most=4)} {are} "
-            f"statistically tied with {first} ({100 * ranking.level:g} % joint intervals, "
+            f"statistically tied with {first} ({percent(ranking.level)} joint intervals, "
             f"{ranking.n} instances)."
         )
     return tuple(found)
@@ -274,5 +284,9 @@ def tradeoffs_in_words(ranking: Ranking) -> tuple[str, ...]:
 
 def comparison_warnings(ranking: Ranking) -> tuple[str, ...]:
     """Return what makes scores hard to compare: infinite rows, unlike numbers of members, dependences."""
-    hard = ("infinite", "unlike members", "dependence")
-    return tuple(note for note in ranking.notes if isinstance(note, Note) and note.code in hard)
+    return tuple(note for note in ranking.notes if is_about_scores(note))
+
+
+def is_about_scores(remark: str) -> bool:
+    """Tell whether a remark says what makes scores hard to compare."""
+    return isinstance(remark, Note) and remark.code in ("infinite", "unlike members", "dependence")

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from credibly._arrays.namespace import keep_freed_memory, on_accelerator
+from credibly._arrays.notes import unsaid
 from credibly._arrays.philox import as_seed, takes_rng
 from credibly._arrays.progress import StageProgress, stage_progress
 from credibly.evaluation.claims import CLAIMS, claims_verdicts
@@ -31,15 +32,8 @@ from credibly.evaluation.rows import (
 from credibly.evaluation.set_tests import CREDAL_SETS, VALIDITY_OF_SETS
 from credibly.evaluation.stages import CHECK, CURVES, RATERS, REALS, RECALIBRATION, SCORE
 from credibly.evaluation.statistics import AUDIT, DECOMPOSITION, ESTIMATES, GROUPS, OMNIBUS, TESTS, choose
-from credibly.evaluation.words import (
-    data_warnings,
-    gated,
-    input_limits,
-    nothing_tested,
-    surveyed,
-    title,
-    verdicts,
-)
+from credibly.evaluation.survey import data_warnings, input_limits, surveyed
+from credibly.evaluation.words import gated, nothing_tested, title, verdicts
 from credibly.evaluation.work import Part, Stage, Work, origin, run_stages, silent, version
 from credibly.hypotests.calibration.calibration_test import require_resamples
 from credibly.hypotests.calibration.set_coverage import CLAIM
@@ -235,11 +229,9 @@ def evaluate(
         work.leave_out("resampling tests, consistency bands and pairwise statistics", "tests=False")
     told = [note for part in found.values() if isinstance(part, Part) for note in part.told(survey.notes)]
     if found["audit"] is not None:
-        told += [note for note in found["audit"].notes if note not in (*survey.notes, *drawn)]
+        told += unsaid(found["audit"].notes, survey.notes, drawn)
     if found["recalibration"] is not None:
-        told += [
-            f"recalibrations: {note}" for note in found["recalibration"].notes if note not in survey.notes
-        ]
+        told += [f"recalibrations: {note}" for note in unsaid(found["recalibration"].notes, survey.notes)]
     split = found["decomposition"]
     if isinstance(split, CrpsDecomposition) and split.n < rows.n:
         told.append(
@@ -249,7 +241,7 @@ def evaluate(
     claims = found["claims"]
     if claims is not None:  # what was tested stands once
         found["claims"] = dataclasses.replace(claims, tests={})
-    read = set() if source else set(recorded.get("notes", ()))
+    read = () if source else recorded.get("notes", ())
     notes = (
         *_notes(survey.notes, found["estimates"], found["tests"]),
         *told,
@@ -270,7 +262,7 @@ def evaluate(
             *(str(one) for one in (dependences(single) if tests else ())),
             *data_warnings(rows, survey, names, recorded, found["diagnosis"]),
         ),
-        notes=tuple(note for note in notes if note not in read),
+        notes=tuple(unsaid(notes, read)),
         not_run=tuple(work.left_out),
         settings={
             "version": version(),
@@ -313,14 +305,13 @@ def _notes(
     shared: tuple[str, ...], estimates: Mapping[str, Estimate], results: Mapping[str, HypotestResult]
 ) -> tuple[str, ...]:
     """Return what concerns all numbers once, then what concerns some of them under their names."""
-    own = [(name, note) for name, estimate in estimates.items() for note in estimate.notes]
-    own += [(name, note) for name, result in results.items() if name != OMNIBUS for note in result.notes]
-    names: dict[str, dict[str, None]] = {}
-    for name, note in own:
-        if note not in shared:
-            names.setdefault(note, {})[title(name)] = None
-    told = [f"{joined(list(whose), most=4)}: {note}" for note, whose in names.items()]
-    return tuple(dict.fromkeys((*shared, *told)))
+    titles: dict[str, dict[str, None]] = {}
+    numbers: list[tuple[str, Estimate | HypotestResult]] = [*estimates.items(), *results.items()]
+    for name, result in numbers:
+        for note in unsaid(result.notes, shared) if name != OMNIBUS else ():
+            titles.setdefault(note, {})[title(name)] = None
+    of_some = [f"{joined(list(names), most=4)}: {note}" for note, names in titles.items()]
+    return tuple(dict.fromkeys((*shared, *of_some)))
 
 
 def _method(statistic: Statistic, real: bool) -> dict[str, str]:

@@ -14,8 +14,10 @@ _RARE, _TIMES = 0.1, 1.3
 _WORDS = ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 
 
-def shown(value: float) -> str:
-    """Write a number with three significant digits, and infinities as words."""
+def shown(value: float | None) -> str:
+    """Write a number with three significant digits, and infinities as words; nothing where there is none."""
+    if value is None:
+        return ""
     if math.isnan(value):
         return "not defined"
     if math.isinf(value):
@@ -36,8 +38,10 @@ def signed(value: float) -> str:
     return f"+{shown(value)}" if value > 0 else shown(value)
 
 
-def shown_range(limits: tuple[float, float]) -> str:
-    """Write an interval; an infinite end is left out."""
+def shown_range(limits: tuple[float, float] | None) -> str:
+    """Write an interval; an infinite end is left out, and nothing is written where there is none."""
+    if limits is None:
+        return ""
     low, high = limits
     if math.isinf(low) and math.isinf(high):
         return "any value"
@@ -62,15 +66,20 @@ def p_is(pvalue: float) -> str:
 
 
 def percent(share: float) -> str:
-    """Write a share as per cent without needless digits."""
-    return f"{100 * share:.4g} %"
+    """Write a share as per cent without needless digits; one close to 1 is not rounded to it."""
+    return f"{100 * share:.{4 if share < 0.9995 else 6}g} %"
+
+
+def tenths(share: float) -> str:
+    """Write a share as per cent, to a tenth."""
+    return f"{100 * share:.1f} %"
 
 
 def percents(*shares: float) -> list[str]:
     """Write shares as per cent, with a digit more where they would look the same."""
     whole = [f"{100 * share:.0f}" for share in shares]
     if len(set(whole)) < len(shares) or "100" in whole or "0" in whole:
-        whole = [f"{100 * share:.1f}" for share in shares]
+        return [tenths(share) for share in shares]
     return [f"{digits} %" for digits in whole]
 
 
@@ -89,13 +98,19 @@ def frequencies(stated: float, observed: float) -> tuple[str, str]:
     far, low, high = abs(stated - observed) >= 0.05, min(stated, observed), max(stated, observed)
     if far and low >= _RARE and high < 0.995:  # decimals matter near the ends, and for close shares
         return f"{100 * stated:.0f} %", f"{100 * observed:.0f} %"
-    return written if written[0] != written[1] else (f"{100 * stated:.1f} %", f"{100 * observed:.1f} %")
+    return written if written[0] != written[1] else (tenths(stated), tenths(observed))
 
 
 def in_points(share: float) -> str:
     """Write a difference of shares in points of probability, without the unit."""
     size = 100.0 * share
     return f"{size:.0f}" if abs(size) >= 9.95 else f"{size:.2f}" if 0 < abs(size) < 0.095 else f"{size:.1f}"
+
+
+def end_in_points(share: float) -> str:
+    """Write an end of an interval in points; one that only rounds to 0 is not 0, because it may decide."""
+    size = 100.0 * share
+    return f"{size:.1f}" if abs(size) >= 0.05 or size == 0 else f"{size:.1g}"
 
 
 def points(share: float) -> str:

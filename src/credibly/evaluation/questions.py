@@ -18,6 +18,7 @@ from credibly.evaluation.levels import own_level
 from credibly.evaluation.numbers import percents
 from credibly.evaluation.set_tests import CredalParts
 from credibly.evaluation.stages import INTERVAL, check_verdicts
+from credibly.evaluation.words import Verdict
 from credibly.evaluation.work import Work
 from credibly.predictions import Ensemble, Point, RealPredictions, Rows
 from credibly.results.certificates import Certificate
@@ -26,6 +27,11 @@ from credibly.results.estimates import Estimate
 from credibly.statistics import picp
 from credibly.statistics.spread import NO_SPREAD
 
+_SEEN = {
+    "seen by a statistic": "compared by a statistic",
+    "seen by the test": "compared by the test",
+}
+"""Cases of a headline without a single clear effect, and those of the question what is wrong."""
 BEYOND_REPAIR = ("inverted", "labels off by a row")
 """Faults of the data, which no recalibration repairs."""
 
@@ -39,10 +45,13 @@ def interval_of(estimate: Estimate) -> tuple[float, float] | None:
     return float(low), float(high)
 
 
-def label_name(classes: Sequence[str], place: int) -> str:
-    """Return the name of a class in a sentence; numbers are called classes."""
+def _label_facts(classes: Sequence[str], place: int | None) -> dict[str, Any]:
+    """Return the name of a class in a sentence; those that are called by numbers are called classes."""
+    if place is None:
+        return {"label": None, "is_numbered": False}
     name = classes[place] if place < len(classes) else str(place)
-    return f"class {name}" if name.replace(".", "").lstrip("-").isdigit() else name
+    is_numbered = name.replace(".", "").lstrip("-").isdigit()
+    return {"label": f"class {name}" if is_numbered else name, "is_numbered": is_numbered}
 
 
 def effect_facts(effect: Effect, classes: Sequence[str]) -> dict[str, Any]:
@@ -52,7 +61,7 @@ def effect_facts(effect: Effect, classes: Sequence[str]) -> dict[str, Any]:
         part = "lowest" if claim.between[0] <= 0.0 else "highest"
     return {
         "measure": claim.measure,
-        "label": None if claim.label is None else label_name(classes, claim.label),
+        **_label_facts(classes, claim.label),
         "group": claim.group,
         "between": claim.between,
         "part": part,
@@ -89,8 +98,8 @@ def untested_questions(work: Work) -> tuple[Finding, ...]:
 def _what(work: Work, found: Diagnosis, headline: Finding) -> Finding:
     facts = effect_facts(found.effect, work.classes) | {"pvalue": found.pvalue}
     case = "compared" if headline.word == "conflict" else "calm"
-    if headline.case.startswith("seen"):
-        case, facts = headline.case.replace("seen", "compared"), dict(headline.facts)
+    if headline.case in _SEEN:
+        case, facts = _SEEN[headline.case], dict(headline.facts)
     elif headline.word == "conflict":
         facts |= {name: headline.facts[name] for name in facts if name in headline.facts}
     return Finding("what", headline.word, case, facts)
@@ -207,19 +216,19 @@ def _spread(rows: Rows, work: Work) -> tuple[Finding, ...]:
     found = []
     if work.found.get("validity") is not None:
         pairs = _pairs_of_raters(work) if isinstance(rows.sample.predictions, Point) else None
-        found += [_of_part(one.word, question, one.finding, pairs) for one in work.found["validity"].answers]
+        found += [_of_part(verdict, question, pairs) for verdict in work.found["validity"].answers]
     if work.found.get("credal") is not None:
         found.append(_credal(work.found["credal"], question, work))
     if work.found.get("check") is not None:
-        told = check_verdicts(work.found["check"], work.summary, own_level("check", work))
-        found += [_of_part(one.word, question, one.finding) for one in told[:1]]
+        checked = check_verdicts(work.found["check"], work.summary, own_level("check", work))
+        found += [_of_part(verdict, question) for verdict in checked[:1]]
     worst = next((one for one in found if one.word == "conflict"), None)
     return tuple(found[:1]) if worst is None else (worst,)
 
 
-def _of_part(word: str, question: str, finding: str, pairs: tuple[float, float] | None = None) -> Finding:
-    facts = {"question": question, "finding": finding, "pairs": pairs}
-    return Finding("spread", word, "test of a part", facts)
+def _of_part(verdict: Verdict, question: str, pairs: tuple[float, float] | None = None) -> Finding:
+    facts = {**verdict.facts, "question": question, "pairs": pairs}
+    return Finding("spread", verdict.word, verdict.case, facts)
 
 
 def _pairs_of_raters(work: Work) -> tuple[float, float] | None:
@@ -240,13 +249,13 @@ def _disagree(ensemble: Any) -> bool:
 def _credal(credal: CredalParts, question: str, work: Work) -> Finding:
     """Answer whether the set holds the truth, and say where it does not."""
     first = credal.verdicts[0]
-    facts: dict[str, Any] = {"question": question, "pvalue": credal.validity.pvalue, "finding": first.finding}
+    facts: dict[str, Any] = {"question": question, "pvalue": credal.validity.pvalue}
     if first.word == "conflict":
         facts["where"] = credal.validity.details.where(work.classes)
         return Finding("spread", first.word, "outside sets", facts)
     if first.word == "no conflict found":
         return Finding("spread", first.word, "inside sets", facts)
-    return _of_part(first.word, question, first.finding)
+    return _of_part(first, question)
 
 
 def _raters(work: Work) -> tuple[Finding, ...]:

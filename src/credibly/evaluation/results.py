@@ -380,7 +380,7 @@ class Evaluation(Reported):
         return (
             *self.headline.findings,
             *(
-                Finding(name, one.word, "told", {"question": one.statistic or name, "sentence": one.finding})
+                Finding(name, one.word, one.case, {"question": one.statistic or name, **one.facts})
                 for name, one in others.items()
             ),
         )
@@ -396,13 +396,10 @@ class Evaluation(Reported):
         return number_rows(self)
 
     def _cells(self, row: NumberRow) -> tuple[str, ...]:
-        interval = "" if row.low is None or row.high is None else shown_range((row.low, row.high))
-        accepted = ""
-        if row.acceptance_low is not None and row.acceptance_high is not None:
-            accepted = shown_range((row.acceptance_low, row.acceptance_high))
-        values = ("" if number is None else shown(number) for number in (row.pvalue, row.adjusted_pvalue))
         name = row.statistic if row.part == "estimates" else f"{row.part}: {row.statistic}"
-        return name, shown(row.value), interval, accepted, *values, row.verdict or ""
+        ranges = map(shown_range, (row.interval, row.acceptance_region))
+        pvalues = map(shown, (row.pvalue, row.adjusted_pvalue))
+        return name, shown(row.value), *ranges, *pvalues, row.verdict or ""
 
     def _said(self) -> list[tuple[str, str]]:
         return [(one.word, one.text) for one in self.findings]

@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any
 
 from credibly._arrays.notes import capital, counted
-from credibly.evaluation import coverage_sentences
+from credibly.evaluation import coverage_sentences, verdict_sentences
 from credibly.evaluation.numbers import (
     at_most,
     chance_excluded,
@@ -95,10 +95,10 @@ def _confidence(effect: Facts) -> str:
 def _class(effect: Facts) -> str:
     says, happened = frequencies(effect["stated"], effect["observed"])
     label, often = effect["label"], "often" if effect["size"] > 0 else "rarely"
-    stated = f"{says} for {label}" if label.startswith("class ") else f"{says} {label}"
+    stated = f"{says} for {label}" if effect["is_numbered"] else f"{says} {label}"
     factor = times(effect["stated"], effect["observed"])
     size = f"{points(effect['size'])}, {span(effect['interval'], in_points)}"
-    start = f"{_rows(effect)}it says {stated}; {happened} {'are ' * label.startswith('class ')}{label}"
+    start = f"{_rows(effect)}it says {stated}; {happened} {'are ' * effect['is_numbered']}{label}"
     return f"{start}, {factor} too {often} ({size})" if factor else f"{start} ({size})"
 
 
@@ -466,13 +466,6 @@ def _raters(facts: Facts) -> str:
     )
 
 
-def _pairs(facts: Facts) -> str:
-    if facts["pairs"] is None:
-        return ""
-    says, seen = percents(*facts["pairs"])
-    return f"It says that two raters disagree {says} of the time; they do {seen} of the time. "
-
-
 def _outside_sets(facts: Facts) -> str:
     off = f": {facts['where']}" if facts["where"] else " in several classes at once; no single class is off"
     return f"The true probabilities lie outside its sets{off} ({p_is(facts['pvalue'])})."
@@ -528,10 +521,6 @@ def _errors_by_spread(facts: Facts) -> str:
     return f"{said}{over}."
 
 
-def _of(key: str) -> Written:
-    return lambda facts: str(facts[key])
-
-
 CASES: dict[str, Written] = {
     **{name: partial(_fault, leads) for name, leads in FAULTS.items()},
     "inverted": _inverted,
@@ -575,14 +564,13 @@ CASES: dict[str, Written] = {
     "inside sets": lambda facts: (
         "Nothing shows that the true probabilities lie outside its sets, given what it predicts."
     ),
-    "test of a part": lambda facts: f"{_pairs(facts)}{facts['finding']}",
     "intervals": _held,
     "quantiles": _below,
     "errors by spread": _errors_by_spread,
     **coverage_sentences.CASES,
-    "told": _of("sentence"),
+    **verdict_sentences.CASES,
 }
-"""Every case with its sentence; "told" is of parts that write their own."""
+"""Every case with its sentence."""
 
 
 def _repair_leaves(facts: Facts) -> str:

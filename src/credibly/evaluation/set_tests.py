@@ -6,7 +6,6 @@ Tests that take longer than seconds are left out unasked; the answers of the oth
 from __future__ import annotations
 
 import dataclasses
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -15,9 +14,9 @@ import numpy as np
 from credibly._arrays.checks import InvalidRowsError
 from credibly._arrays.errors import CrediblyError
 from credibly._arrays.namespace import Array, HostArray, like, to_host
-from credibly.evaluation.numbers import percent, shown, shown_range
+from credibly.evaluation.numbers import shown
 from credibly.evaluation.rows import MOST_ROWS_UNASKED, has_counts
-from credibly.evaluation.words import Verdict, Word, at_level, evidence, title
+from credibly.evaluation.words import Verdict, Word, at_level, evidence, tested_facts
 from credibly.evaluation.work import DRAWN_LABELS, IN_CLUSTERS, NOT_ASKED, Part, Stage, Work
 from credibly.hypotests import credal_test, validity_test, weights_test, witness_test
 from credibly.learners.basis import check_features
@@ -48,10 +47,6 @@ _IN_CLUSTERS = (
     "for rows in clusters only the witness is tested; run learned weights with "
     "`weights_test(clusters=clusters)`"
 )
-_MEANS = {
-    "learned": "no combination with weights that this learner can represent fits these labels",
-    "constant": "no combination with one weight vector for all instances fits these labels",
-}
 _LONG = ("weights", "test_rows", "combination")
 _PER_ROW = ("excess", "test_rows", "combination")
 _PER_INSTANCE = ("deviance", "pvalues", "adjusted_pvalues", "nearest", "raters", "smallest_pvalues")
@@ -228,7 +223,7 @@ def _run_set(rows: Rows, work: Work) -> CredalParts | None:
     if first is None:
         regions = _regions(validity, predictions, labels, None, work)
     else:
-        regions = _named(_regions(first, predictions, labels, columns, work), part.feature_names)
+        regions = _regions(first, predictions, labels, columns, work, part.feature_names)
     answers = (
         _witness_verdict(validity, work),
         *(_credal_verdict(name, one, work) for name, one in found.items()),
@@ -248,24 +243,16 @@ def _regions(
     labels: Any,
     columns: Array | None,
     work: Work,
+    names: tuple[str, ...] | None = None,
 ) -> LocalDeviations:
     """Look where the combination fails among the instances that its weights were not learned on."""
     xp, rows = predictions.xp, test.details.test_rows
     batch = as_labels(predictions, labels)
     seen = xp.take(batch.values, like(rows, predictions._leading), axis=1)[0, ...]
     chosen = None if columns is None else xp.take(columns, like(rows, columns), axis=0)
-    return test.details.regions(predictions[rows], seen, features=chosen, **work.drawn)
-
-
-def _named(found: LocalDeviations, names: tuple[str, ...] | None) -> LocalDeviations:
-    """Call features by their names, where the data have some and features were cut."""
-    if names is None or found.columns != tuple(f"feature {j}" for j in range(len(names))):
-        return found
-
-    def told(words: str) -> str:
-        return re.sub(r"feature (\d+)", lambda match: names[int(match[1])], words)
-
-    return dataclasses.replace(found, columns=names, regions=tuple(map(told, found.regions)))
+    if chosen is None or (names is not None and len(names) != chosen.shape[1]):
+        names = None
+    return test.details.regions(predictions[rows], seen, features=chosen, names=names, **work.drawn)
 
 
 def _has_raters(rows: Rows, work: Work) -> str | None:
@@ -322,101 +309,81 @@ def _decided(result: HypotestResult, level: float) -> tuple[HypotestResult, Word
 
 def _witness_verdict(result: HypotestResult[WitnessDetails], work: Work) -> Verdict:
     """Answer the first question about a set: does it hold the truth, given its predictions?"""
-    word, where = result.verdict(work.level), result.details.where(work.classes)
-    if word == "conflict":
-        finding = (
-            f"Given the predictions, the true probabilities lie outside the "
-            f"set{': ' + where if where else ''}."
-        )
-    elif word == "no conflict found":
-        shown_by = f"labels{work.summary.whose}"
-        finding = (
-            f"No conflict found: {shown_by} do not show that the true probabilities, given the "
-            f"predictions, lie outside the set."
-        )
-    else:
-        finding = f"Cannot tell whether the set contains the truth: {result.why_not(work.level)}."
+    word = result.verdict(work.level)
+    case, facts = {
+        "conflict": ("truth outside the set", {"where": result.details.where(work.classes)}),
+        "no conflict found": ("truth may be inside", {"whose": work.summary.whose}),
+        "cannot tell": ("truth cannot be told", {"reason": result.why_not(work.level)}),
+    }[word]
     exact = shown(result.details.exact_pvalue)
-    told = f"p = {shown(result.pvalue)} (witness, valid for every truth in the set), exact p = {exact}"
     return Verdict(
         word=word,
         statistic="witness",
-        finding=finding,
-        evidence=told,
+        case=case,
+        facts=facts,
+        evidence=f"p = {shown(result.pvalue)} (witness, valid for every truth in the set), exact p = {exact}",
         scope=f"n = {result.n}, m = {work.summary.m}, {len(result.details.scores)} orders",
         size=result.effect_size,
         limit=result.acceptance_region,
     )
 
 
+_OF_COMBINATIONS: dict[Word, str] = {
+    "conflict": "no combination fits",
+    "no conflict found": "a combination may fit",
+    "cannot tell": "combination cannot be told",
+}
+_OF_RATERS: dict[Word, str] = {
+    "conflict": "raters' labels do not fit",
+    "no conflict found": "raters' labels may fit",
+    "cannot tell": "raters' labels cannot be told",
+}
+
+
 def _credal_verdict(name: str, result: HypotestResult[WeightsDetails], work: Work) -> Verdict:
     level = work.level
     decided, word = _decided(result, level)
-    both = result.details
+    both, case = result.details, ""
     if isinstance(both, CredalDetails) and both.calibration is not None:
         # the witness has a verdict and a p-value of its own
         decided, alone = _decided(both.calibration, level)
         if both.validity is None:
             word = alone
         elif both.validity.details.impossible_rows.size:
-            return _verdict(word, "credal_test", result.sentence(level), decided, work)
-        elif both.outcome(level) == "weights alone":
-            finding = f"{result.sentence(level)} A conflict requires both."
-            return _verdict(word, "credal_test", finding, decided, work)
-        elif both.outcome(level) == "witness alone":
-            finding = (
-                "Given the predictions, the true probabilities lie outside the set, but some combination may "
-                "still be calibrated."
+            case = "label impossible in the set"
+        else:
+            case = {"weights alone": "weights alone reject", "witness alone": "witness alone rejects"}.get(
+                both.outcome(level), ""
             )
-            return _verdict(word, "credal_test", finding, decided, work)
-    region, start = (
-        shown_range(decided.acceptance_region),
-        f"{title(result.statistic_name)} {shown(result.statistic)}{work.summary.whose}",
-    )
-    if word == "conflict":
-        finding = (
-            f"{start} of the best combination in the set ({name} weights) is beyond what it would show if it "
-            f"were calibrated ({percent(1 - level)} acceptance {region}): {_MEANS[name]}."
-        )
-    elif word == "no conflict found":
-        finding = (
-            f"{start}: no conflict found with the best combination in the set ({name} weights); this check "
-            f"would accept {region}."
-        )
-    else:
-        finding = (
-            f"{start} of the best combination in the set ({name} weights): cannot tell, because this check "
-            f"would accept {region}."
-        )
-    return _verdict(word, "credal_test", finding, decided, work)
+    facts = {
+        **tested_facts(result.statistic_name, result, work.summary, level),
+        "accepted": decided.acceptance_region,
+    }
+    facts |= {"weights": name, "outcome": result.sentence(level)}
+    return _verdict(word, "credal_test", case or _OF_COMBINATIONS[word], facts, decided, work)
 
 
 def _validity_verdict(result: HypotestResult[ValidityDetails], work: Work) -> Verdict:
-    level = work.level
-    decided, word = _decided(result, level)
-    point = work.summary.kind == "Point"
-    what = "the predicted probabilities" if point else "any distribution in the predicted sets"
-    region = shown_range(decided.acceptance_region)
-    evidence_sum = f"evidence against it {shown(result.statistic)}, where chance alone gives {region}"
-    deviance = f"deviance {shown(float(to_host(result.details.deviance).sum()))}"
-    failing = len(result.details.failing(level))
-    single = f"{failing} of {result.n} instances stand out on their own after adjustment"
-    if failing < 2:
-        single = f"{failing or 'none'} of {result.n} instances stands out on its own after adjustment"
-    if word == "conflict":
-        finding = f"The raters' labels do not fit {what} ({evidence_sum}; {deviance}); {single}."
-    elif word == "no conflict found":
-        finding = f"The raters' labels show no conflict with {what} ({evidence_sum}; {deviance})."
-    else:
-        finding = f"Cannot tell whether the raters' labels fit {what} ({evidence_sum}; {deviance})."
-    return _verdict(word, "validity_test", finding, decided, work)
+    decided, word = _decided(result, work.level)
+    facts = {
+        "is_point": work.summary.kind == "Point",
+        "value": result.statistic,
+        "accepted": decided.acceptance_region,
+        "deviance": float(to_host(result.details.deviance).sum()),
+        "failing": len(result.details.failing(work.level)),
+        "n": result.n,
+    }
+    return _verdict(word, "validity_test", _OF_RATERS[word], facts, decided, work)
 
 
-def _verdict(word: Word, name: str, finding: str, result: HypotestResult, work: Work) -> Verdict:
+def _verdict(
+    word: Word, name: str, case: str, facts: dict[str, Any], result: HypotestResult, work: Work
+) -> Verdict:
     return Verdict(
         word=word,
         statistic=name,
-        finding=finding,
+        case=case,
+        facts=facts,
         evidence=evidence(result, 1),
         scope=f"n = {result.n}, m = {work.summary.m}, {result.n_resamples} replicates",
         size=result.effect_size,

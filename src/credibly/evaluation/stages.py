@@ -18,7 +18,7 @@ from scipy.special import ndtr, stdtr
 
 from credibly._arrays.errors import InputTypeError, UnsupportedError
 from credibly._arrays.namespace import HostArray, to_host
-from credibly._arrays.notes import counted
+from credibly._arrays.notes import counted, unsaid
 from credibly.evaluation.rows import PredictionSummary, has_counts, random_part
 from credibly.evaluation.words import Verdict, verdicts
 from credibly.evaluation.work import DRAWN_LABELS, IN_CLUSTERS, NOT_ASKED, Part, Stage, Work, to_classes
@@ -306,12 +306,11 @@ CHECK = Stage("check", _run_check, _check_applies, "predictive checks of the Bay
 
 def check_verdicts(check: PredictiveCheck, facts: PredictionSummary, level: float) -> tuple[Verdict, ...]:
     """Return the answers under each hypothesis in words, worst first within each."""
-    found = []
-    for name, part in check.hypotheses.items():
-        for verdict in verdicts(part.checks, facts, level):
-            said = f"{name.capitalize()} hypothesis: {verdict.finding}"
-            found.append(dataclasses.replace(verdict, finding=said))
-    return tuple(found)
+    return tuple(
+        dataclasses.replace(verdict, facts={**verdict.facts, "hypothesis": name})
+        for name, part in check.hypotheses.items()
+        for verdict in verdicts(part.checks, facts, level)
+    )
 
 
 KEPT_LOSSES = 100
@@ -358,7 +357,7 @@ class RaterParts(Part):
     def told(self, shared: Sequence[str]) -> tuple[str, ...]:
         """Return what was left out because too few people rated it."""
         own = dict.fromkeys((*self.loss.notes, *self.disagreement.notes))
-        return tuple(f"raters: {note}" for note in own if note not in shared)
+        return tuple(f"raters: {note}" for note in unsaid(own, shared))
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything in JSON-safe types, except classes if there are very many."""

@@ -17,7 +17,7 @@ from credibly.results.estimates import Estimate
 from credibly.results.scores import Spread
 from credibly.results.tests import HypotestResult
 from credibly.selection.real_models import ScoreRanking
-from credibly.selection.standings import Ranking
+from credibly.selection.standings import Places, Ranking
 
 LIBRARIES = ("pandas", "polars")
 
@@ -56,6 +56,17 @@ class NumberRow:
     pvalue: float | None = None
     adjusted_pvalue: float | None = None
     verdict: str | None = None
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """The 95 % interval, where there is one."""
+        return None if self.low is None or self.high is None else (self.low, self.high)
+
+    @property
+    def acceptance_region(self) -> tuple[float, float] | None:
+        """The values that its test would accept, if it was tested."""
+        low, high = self.acceptance_low, self.acceptance_high
+        return None if low is None or high is None else (low, high)
 
 
 COLUMNS = tuple(field.name for field in dataclasses.fields(NumberRow))
@@ -147,27 +158,32 @@ def standing_rows(ranking: Ranking) -> tuple[StandingRow, ...]:
     tuple of StandingRow
         One row per trade-off and model.
     """
-    rows = []
-    for tradeoff in ranking.tradeoffs:
-        standing = ranking.at(tradeoff)
-        for at, name in enumerate(standing.names):
-            place = ranking.names.index(name)
-            low, high = standing.intervals[at].tolist()
-            rows.append(
-                StandingRow(
-                    tradeoff=float(tradeoff),
-                    model=name,
-                    place_best=int(standing.best_ranks[at]),
-                    place_worst=int(standing.worst_ranks[at]),
-                    score=float(standing.scores[at]),
-                    difference=float(standing.differences[at]),
-                    low=None if low != low else low,
-                    high=None if high != high else high,
-                    distance=float(ranking.distance[place]),
-                    imprecision=float(ranking.imprecision[place]),
-                )
-            )
-    return tuple(rows)
+    parts: dict[str, dict[str, Any]] = {
+        name: {"distance": float(distance), "imprecision": float(imprecision)}
+        for name, distance, imprecision in zip(
+            ranking.names, ranking.distance, ranking.imprecision, strict=True
+        )
+    }
+    return tuple(
+        StandingRow(tradeoff=float(tradeoff), **cells, **parts[cells["model"]])
+        for tradeoff in ranking.tradeoffs
+        for cells in _place_cells(ranking.at(tradeoff))
+    )
+
+
+def _place_cells(standing: Places) -> Iterator[dict[str, Any]]:
+    """Yield what stands about each model in the rows of an order, first to last."""
+    for at, model in enumerate(standing.names):
+        low, high = (None if math.isnan(end) else end for end in standing.intervals[at].tolist())
+        yield {
+            "model": model,
+            "place_best": int(standing.best_ranks[at]),
+            "place_worst": int(standing.worst_ranks[at]),
+            "score": float(standing.scores[at]),
+            "difference": float(standing.differences[at]),
+            "low": low,
+            "high": high,
+        }
 
 
 @dataclasses.dataclass(frozen=True)
@@ -209,23 +225,11 @@ def score_rows(ranking: ScoreRanking) -> tuple[ScoreRow, ...]:
     tuple of ScoreRow
         One row per score and model.
     """
-    rows = []
-    for name, standing in ranking.standings.items():
-        for at, model in enumerate(standing.names):
-            low, high = standing.intervals[at].tolist()
-            rows.append(
-                ScoreRow(
-                    statistic=name,
-                    model=model,
-                    place_best=int(standing.best_ranks[at]),
-                    place_worst=int(standing.worst_ranks[at]),
-                    score=float(standing.scores[at]),
-                    difference=float(standing.differences[at]),
-                    low=None if low != low else low,
-                    high=None if high != high else high,
-                )
-            )
-    return tuple(rows)
+    return tuple(
+        ScoreRow(statistic=name, **cells)
+        for name, standing in ranking.standings.items()
+        for cells in _place_cells(standing)
+    )
 
 
 def frame(rows: Sequence[Any], kind: type[Any], library: str | None = None) -> Any:

@@ -1,26 +1,19 @@
-"""Verdicts in words: three answers, each with size and limit, worst first.
-
-Warnings say what is unusual about predictions and labels and changes how far the numbers carry.
-"""
+"""Verdicts in words: three answers, each with size and limit, worst first."""
 
 from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any, Literal, TypeVar
 
 import numpy as np
 
-from credibly._arrays.namespace import namespace, to_host
-from credibly._arrays.notes import counted
-from credibly._arrays.sums import State, count_cells
 from credibly.diagnosis import Diagnosis
-from credibly.evaluation.numbers import joined, percent, shown, shown_range
-from credibly.evaluation.rows import PredictionSummary, has_counts
+from credibly.evaluation.numbers import percent, shown, shown_range
+from credibly.evaluation.rows import PredictionSummary
+from credibly.evaluation.sentences import QUESTIONS, sentence_of
 from credibly.hypotests.resampling.pvalues import acceptance_region, fewest_resamples
-from credibly.predictions import Classes, ClassPredictions, Dataset, Rows, as_point
-from credibly.predictions.passes import Sums, on_host
 from credibly.results.audit import AuditResult
 from credibly.results.base import Result
 from credibly.results.decompositions import CrpsDecomposition
@@ -42,8 +35,10 @@ class Verdict(Result):
         The answer; it follows from the adjusted p-value.
     statistic : str or None
         What was tested; None if nothing could be.
-    finding : str
-        The answer with observed value and acceptance region.
+    case : str
+        What was found: a row of the table of sentences.
+    facts : mapping
+        Numbers and names of which the sentence is made.
     evidence : str
         p-value with Monte-Carlo interval and tail, adjusted p-value and effect size.
     scope : str
@@ -54,13 +49,21 @@ class Verdict(Result):
         Acceptance region at the level of the evaluation.
     """
 
+    unwritten = ("case", "facts")
+
     word: Word
     statistic: str | None
-    finding: str
+    case: str
+    facts: Mapping[str, Any]
     evidence: str
     scope: str
     size: float | None
     limit: tuple[float, float] | None
+
+    @property
+    def finding(self) -> str:
+        """The answer with observed value and acceptance region."""
+        return sentence_of(self.case, self.facts)
 
     @property
     def sentence(self) -> str:
@@ -72,7 +75,7 @@ class Verdict(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything in JSON-safe types, the whole sentence included."""
-        return {**super().to_dict(), "sentence": self.sentence}
+        return {**super().to_dict(), "finding": self.finding, "sentence": self.sentence}
 
 
 def title(name: str) -> str:
@@ -80,10 +83,11 @@ def title(name: str) -> str:
     return story_of(name).title
 
 
-def inside(name: str) -> str:
+def title_inside(name: str) -> str:
     """Return a title as it stands inside a sentence: interval score, but CRPS and Gaussian log loss."""
-    kept = name[1:2].isupper() or name.startswith("Gaussian")
-    return name if kept else name[:1].lower() + name[1:]
+    story = story_of(name)
+    keeps = story.begins_with_name or story.title[1:2].isupper()
+    return story.title if keeps else story.title[:1].lower() + story.title[1:]
 
 
 def crps_in_words(parts: CrpsDecomposition, n: int) -> str:
@@ -126,14 +130,8 @@ def clearest(tests: Mapping[str, HypotestResult], level: float) -> dict[str, Any
     if not own:
         return None
     worst = at_level(min(own, key=lambda one: _badness("conflict", one)), level)
-    story, above = story_of(worst.statistic_name), worst.tail == "greater" or worst.effect_size > 0
-    return {
-        "statistic": story.title,
-        "value": worst.statistic,
-        "accepted": worst.acceptance_region,
-        "above": above,
-        "meaning": story.above if above else story.below,
-    }
+    named = {"statistic": title(worst.statistic_name), "value": worst.statistic}
+    return {**named, "accepted": worst.acceptance_region, **_side(worst.statistic_name, worst)}
 
 
 def gated(found: Iterable[Verdict], diagnosis: Diagnosis | None) -> tuple[Verdict, ...]:
@@ -141,14 +139,11 @@ def gated(found: Iterable[Verdict], diagnosis: Diagnosis | None) -> tuple[Verdic
     if diagnosis is None or diagnosis.word == "conflict":
         return tuple(found)
     return worst_first(
-        dataclasses.replace(one, word="no conflict found", finding=f"{one.finding} {_EXPLAINED}")
-        if one.word == "conflict"
-        else one
-        for one in found
+        dataclasses.replace(verdict, word="no conflict found", facts={**verdict.facts, "is_outweighed": True})
+        if verdict.word == "conflict"
+        else verdict
+        for verdict in found
     )
-
-
-_EXPLAINED = "Among all that was tested, chance explains one such deviation: no conflict found."
 
 
 def worst_first(found: Iterable[Verdict]) -> tuple[Verdict, ...]:
@@ -158,27 +153,25 @@ def worst_first(found: Iterable[Verdict]) -> tuple[Verdict, ...]:
 
 def nothing_tested(reason: str) -> Verdict:
     """Return the verdict of an evaluation without tests."""
-    finding = (
-        "No calibration test was run, so this report cannot say whether the predictions are calibrated: "
-        f"{reason}."
-    )
-    return Verdict("cannot tell", None, finding, "", "", None, None)
+    return Verdict("cannot tell", None, "nothing tested", {"reason": reason}, "", "", None, None)
 
 
 def audit_verdict(result: AuditResult) -> Verdict:
     """Return the answer of an audit of groups: the clearest of those that are off leads."""
-    finding = result.headline
-    worst = result.findings[:1]
-    if worst:
-        finding += f" Clearest: {worst[0].group}, {worst[0].words}."
-    scope = f"n = {result.n}, {result.n_groups} groups, {result.n_resamples} replicates"
+    worst = next(iter(result.findings), None)
+    facts = {
+        "answer": result.headline,
+        "worst": None if worst is None else worst.group,
+        "words": None if worst is None else worst.words,
+    }
     return Verdict(
         result.verdict(),
-        "Does this hold for every group?",
-        finding,
+        QUESTIONS["every group"],
+        "groups",
+        facts,
         f"family-wise p = {shown(result.pvalue)} (Monte-Carlo {shown_range(result.pvalue_interval)})",
-        scope,
-        worst[0].effect if worst else None,
+        f"n = {result.n}, {result.n_groups} groups, {result.n_resamples} replicates",
+        None if worst is None else worst.effect,
         None,
     )
 
@@ -197,10 +190,17 @@ def _verdict(
 ) -> Verdict:
     tested = at_level(result, level)
     word, limit = tested.verdict(level), tested.acceptance_region
+    case, facts = _case(name, tested, word, level, family)
     return Verdict(
         word=word,
         statistic=name,
-        finding=_finding(name, tested, word, summary, level, family),
+        case=case,
+        facts={
+            **tested_facts(name, tested, summary, level),
+            "hypothesis": None,
+            "is_outweighed": False,
+            **facts,
+        },
         evidence=evidence(result, family),
         scope=f"n = {result.n}{_in_clusters(result)}, m = {summary.m}, {result.n_resamples} replicates",
         size=result.effect_size,
@@ -212,43 +212,44 @@ def _in_clusters(result: HypotestResult) -> str:
     return "" if result.n_clusters is None else f" in {result.n_clusters} clusters"
 
 
-def _finding(
-    name: str, result: HypotestResult, word: Word, summary: PredictionSummary, level: float, family: int
-) -> str:
-    start = f"{title(name)} {shown(result.statistic)}{summary.whose}"
-    region = shown_range(result.acceptance_region)
-    if word == "conflict":
-        story = story_of(name)
-        higher = result.tail == "greater" or result.effect_size > 0
-        meaning = story.above if higher else story.below
-        return (
-            f"{start} is {'above' if higher else 'below'} what would be expected if these predictions were "
-            f"right ({percent(1 - level)} acceptance {region}): {meaning}."
-        )
+def tested_facts(
+    name: str, result: HypotestResult, summary: PredictionSummary, level: float
+) -> dict[str, Any]:
+    """Return what every sentence about a test needs: the statistic, its value and what is accepted."""
+    return {
+        "statistic": title(name),
+        "value": result.statistic,
+        "whose": summary.whose,
+        "accepted": result.acceptance_region,
+        "sure": 1 - level,
+    }
+
+
+def _case(
+    name: str, result: HypotestResult, word: Word, level: float, family: int
+) -> tuple[str, dict[str, Any]]:
+    """Return what a test of a statistic found, with the facts of this case."""
     low, high = result.acceptance_region
-    if word == "no conflict found" and not low <= result.statistic <= high:
-        return (
-            f"{start}: no conflict found. It lies outside its own {percent(1 - level)} acceptance region "
-            f"({region}), but among several statistics one such deviation is not surprising."
-        )
+    if word == "conflict":
+        return "beyond its region", _side(name, result)
     if word == "no conflict found":
-        anything = region if region.startswith(("up to", "any")) else f"anything from {region}"
-        return f"{start}: no conflict found, but this check would accept {anything}."
-    details = result.details
+        is_inside = low <= result.statistic <= high
+        facts = {"is_bounded_below": not math.isinf(low)}
+        return "inside its region" if is_inside else "outside by chance", facts
+    details, reason = result.details, result.why_not(level)
     if isinstance(details, CheckDetails) and details.is_beyond_members(result, level):
-        return (
-            f"{start}: cannot tell. None of these {details.n_members} members explains it "
-            f"({percent(1 - level)} acceptance {region}), but if they are a sample of more, another might "
-            f"(p = {shown(result.deciding_pvalue)} with the truth as one more member)."
-        )
-    reason = result.why_not(level)
-    if not reason:  # beyond all replicates, and the adjusted p-value does not follow
-        return (
-            f"{start}: cannot tell. It lies beyond all {result.n_resamples} replicates "
-            f"({percent(1 - level)} acceptance {region}), but with so few it could still be chance among "
-            f"{family} statistics; {fewest_resamples(level / family)} are enough."
-        )
-    return f"{start}: cannot tell, because {reason}."
+        return "beyond the members", {"n_members": details.n_members, "pvalue": result.deciding_pvalue}
+    if reason:
+        return "statistic cannot tell", {"reason": reason}
+    # beyond all replicates, and the adjusted p-value does not follow
+    enough = fewest_resamples(level / family)
+    return "beyond the replicates", {"n_resamples": result.n_resamples, "family": family, "enough": enough}
+
+
+def _side(name: str, result: HypotestResult) -> dict[str, Any]:
+    """Return on which side of what is expected a value lies, and what that means."""
+    story, above = story_of(name), result.tail == "greater" or result.effect_size > 0
+    return {"above": above, "meaning": story.above if above else story.below}
 
 
 def evidence(result: HypotestResult, family: int) -> str:
@@ -272,179 +273,3 @@ def _effect(result: HypotestResult) -> str:
     centre = "mean" if null is None or np.isfinite(null).all() else "median"
     far = "infinitely far" if math.isinf(size) else shown(abs(size))
     return f"{far} {'above' if size >= 0 else 'below'} the {centre} of the replicates"
-
-
-FEW_INSTANCES = 100
-FEW_PER_CLASS = 5
-_MOST_CLASSES = 2048
-_OFFSETS = (-3, -2, -1, 1, 2, 3)
-MISREAD = ("swapped classes", "labels off by a row", "inverted")
-"""Faults of the reading of data, which the diagnosis names."""
-
-_SHARED_TRUTH = (
-    "the curves use the labels of all raters, which are not independent within an instance, so a band for "
-    "independent labels would be too narrow; tests use one label per instance"
-)
-
-
-def surveyed(rows: Rows) -> Sums:
-    """Count what is unusual about the rows, in one pass; the notes are those of all rows."""
-    return rows.merged([count_oddities])[0]
-
-
-def count_oddities(chunk: Dataset) -> Sums:
-    """Count certain and tied predictions and the labels of every class among the rows of a chunk."""
-    if not isinstance(chunk.predictions, ClassPredictions):
-        return Sums({}, chunk.predictions.notes)
-    point, notes = as_point(chunk.predictions)
-    xp = namespace(point.probs)
-    confidence = xp.max(point.probs, axis=-1)
-    tied = xp.sum(xp.astype(point.probs == confidence[:, None], xp.int64), axis=-1) > 1
-    counts = State(
-        certain=xp.sum(xp.astype(confidence >= 1.0, xp.int64)), tied=xp.sum(xp.astype(tied, xp.int64))
-    )
-    states = {"predictions": on_host(counts)}
-    if isinstance(chunk.batch, Classes):
-        counts = count_cells(chunk.batch.values, chunk.batch.n_classes)
-        states["labels"] = State(counts=to_host(counts)[0])
-        if chunk.batch.n_classes <= _MOST_CLASSES:
-            states["confusion"] = _confusion(point.probs, chunk.batch)
-    return Sums(states, notes)
-
-
-def _confusion(probs: Any, batch: Classes) -> State:
-    """Count predicted against observed classes, also of the rows before and after, and add up confidence."""
-    xp = namespace(probs)
-    confidence = to_host(xp.max(probs, axis=-1))
-    predicted, observed = to_host(xp.argmax(probs, axis=-1)), to_host(batch.values)[0].astype(np.int64)
-    k = batch.n_classes
-    table = np.bincount(predicted * k + observed, minlength=k * k)
-    # label i + by beside prediction i
-    shifted = [
-        int((predicted[:-by] == observed[by:]).sum() if by > 0 else (predicted[-by:] == observed[:by]).sum())
-        for by in _OFFSETS
-    ]
-    return State(table=table, shifted=np.array(shifted), stated=np.array(confidence.sum(dtype=np.float64)))
-
-
-def data_warnings(
-    rows: Rows,
-    survey: Sums,
-    classes: Sequence[str],
-    source: Mapping[str, Any],
-    diagnosis: Diagnosis | None,
-) -> tuple[str, ...]:
-    """Return one sentence per oddity, those of the reading of the file first."""
-    # the headline says it where it is the fault
-    misread = (
-        () if diagnosis is not None and diagnosis.fault in MISREAD else _misread(survey, rows.n, classes)
-    )
-    found = list(misread)
-    found += source_warnings(source)
-    found += [note for note in rows.notes if note not in found]
-    if rows.n < FEW_INSTANCES:
-        count = f"{'is' if rows.n == 1 else 'are'} only {counted(rows.n, 'instance')}"
-        found.append(f"There {count}: expect wide intervals and wide acceptance regions.")
-    some = rows.sample.predictions
-    if isinstance(some, ClassPredictions):
-        found += _precision(some)
-        found += _probabilities(survey.states["predictions"], rows.n)
-        if "labels" in survey.states:
-            found += _labels(survey.states["labels"]["counts"], classes)
-    return tuple(found)
-
-
-def _misread(survey: Sums, n: int, classes: Sequence[str]) -> tuple[str, ...]:
-    """Say it where another order of the classes, or labels a few rows off, would explain a poor accuracy.
-
-    Far below what the model states means by a fifth and by six standard errors; explained, that the other
-    reading makes up for two thirds of the gap. Each class has to be renamed by at least a few instances.
-    """
-    if "confusion" not in survey.states or n < FEW_INSTANCES:
-        return ()
-    counts = survey.states["confusion"]
-    k = len(classes)
-    table = np.asarray(counts["table"]).reshape(k, k)
-    accuracy, stated = float(np.trace(table)) / n, float(counts["stated"]) / n
-    gap = stated - accuracy
-    if gap < max(0.2, 6 * math.sqrt(stated * (1 - stated) / n)):
-        return ()
-    shifted = np.asarray(counts["shifted"]) / n
-    best = int(np.argmax(shifted))
-    if shifted[best] - accuracy >= 2 / 3 * gap and shifted[best] - accuracy >= 0.2:
-        by = _OFFSETS[best]
-        where = f"{abs(by)} row{'s' * (abs(by) > 1)} {'later' if by > 0 else 'earlier'}"
-        words = (
-            f"Check the rows first: the accuracy is {accuracy:.1%} although the model states {stated:.1%}; "
-            f"with labels {where} it would be {shifted[best]:.1%}. Labels and predictions seem offset."
-        )
-        return (words,)
-    from scipy.optimize import linear_sum_assignment  # slow to load, and few data need it
-
-    rows, columns = linear_sum_assignment(-table)
-    permuted = float(table[rows, columns].sum()) / n
-    if n < 10 * k or permuted - accuracy < max(0.2, 2 / 3 * gap):
-        return ()
-    moved = [(classes[i], classes[j]) for i, j in zip(rows, columns, strict=True) if i != j]
-    shown = ", ".join(f"{one} for {other}" for one, other in moved[:4]) + (", ..." if len(moved) > 4 else "")
-    words = (
-        f"Check the order of the classes first: the accuracy is {accuracy:.1%} although the model states "
-        f"{stated:.1%}; with other names it would be {permuted:.1%} (predicted {shown}). Columns and "
-        "labels are probably in a different order."
-    )
-    return (words,)
-
-
-def n_dropped(source: Mapping[str, Any]) -> int:
-    """Return how many rows were left out when the data were read."""
-    dropped = source.get("dropped") or 0
-    return dropped if isinstance(dropped, int) else len(dropped)
-
-
-def source_warnings(source: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return what the reader of the file had to say."""
-    rows = n_dropped(source)
-    found = [f"{counted(rows, 'row was', 'rows were')} dropped when the data were read."] if rows else []
-    return (*found, *(str(note) for note in source.get("notes") or ()))
-
-
-def input_limits(rows: Rows) -> tuple[tuple[str, str], ...]:
-    """Return what this kind of input leaves untested, and why."""
-    found = []
-    if has_counts(rows):
-        found.append(("consistency bands", _SHARED_TRUTH))
-    return tuple(found)
-
-
-def _precision(predictions: ClassPredictions) -> list[str]:
-    dtype = str(predictions._leading.dtype)
-    if dtype.endswith("float16"):
-        return [f"Predictions are stored as {dtype}: probabilities carry about three digits."]
-    return []
-
-
-def _probabilities(counts: State, n: int) -> list[str]:
-    found = []
-    certain, ties = int(counts["certain"]), int(counts["tied"])
-    if certain:
-        found.append(f"{certain} of {n} instances are predicted with probability exactly 1.")
-    if ties:
-        found.append(
-            f"In {ties} of {n} instances several classes share the largest probability; the first of these "
-            f"counts as predicted."
-        )
-    return found
-
-
-def _labels(counts: Any, classes: Sequence[str]) -> list[str]:
-    found = []
-    absent = [name for name, count in zip(classes, counts, strict=True) if count == 0]
-    if absent:
-        found.append(f"{counted(len(absent), 'class has', 'classes have')} no instance: {joined(absent)}.")
-    rare = [name for name, count in zip(classes, counts, strict=True) if 0 < count < FEW_PER_CLASS]
-    if rare:
-        found.append(
-            f"{counted(len(rare), 'class has', 'classes have')} fewer than {FEW_PER_CLASS} instances: "
-            f"{joined(rare)}."
-        )
-    return found

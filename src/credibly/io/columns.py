@@ -8,10 +8,10 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from credibly._arrays.errors import InputError, nearest
+from credibly._arrays.errors import InputError
 from credibly._arrays.namespace import Array
 from credibly._arrays.notes import Note
-from credibly.io.roles import BESIDE, ROLES, ROW_NUMBERS, Content, Said
+from credibly.io.roles import BESIDE, ROLES, ROW_NUMBERS, Content, Said, require_held
 from credibly.predictions.label_reading import numbers_of
 
 Columns = Mapping[str, Array]
@@ -84,7 +84,7 @@ def tabulate(content: Content, said: Said, label: str | None = None) -> None:
         columns = {name: column for name, column in columns.items() if name not in others}
         content.note(f"labels are the column {label!r}")
     if said.clusters is not None:
-        _said_column("clusters", said.clusters, columns)
+        require_held("clusters", said.clusters, columns, "a column of the table")
     roles = roles_of(columns, said)
     named = roles.get("id", "index").lower() not in ROW_NUMBERS
     if named and not {"member", "class"} & set(roles):
@@ -117,8 +117,7 @@ def tabulate(content: Content, said: Said, label: str | None = None) -> None:
     if members is None and wide.arrays.get("mean", np.empty(0)).ndim == 2:
         content.member_axis = 1
         content.note(f"the columns of the means are read as {wide.arrays['mean'].shape[1]} members")
-    for note in (*notes, *wide.notes):
-        content.note(note)
+    content.note(*notes, *wide.notes)
     if members is not None:
         some = ", ".join(str(member) for member in members[:5]) + (", ..." if len(members) > 5 else "")
         per = "row per instance and member" if "member" in roles else "column per member and class"
@@ -130,13 +129,7 @@ def _selected(table: Columns, said: Said) -> dict[str, Array]:
     """Return the columns without those that are excluded; names that are not there are refused."""
     for option, names in (("exclude", said.exclude), ("columns", said.columns or ())):
         for name in names:
-            if name not in table:
-                raise InputError(
-                    f"`{option}`",
-                    "must name columns of the table",
-                    f"there is no {name!r}",
-                    nearest(name, table),
-                )
+            require_held(option, name, table, "columns of the table")
     return {name: column for name, column in table.items() if name not in set(said.exclude)}
 
 
@@ -183,21 +176,11 @@ def _named_ids(columns: Columns) -> list[str]:
 
 def _best_id(names: list[str], columns: Columns, said: Said) -> list[str]:
     if said.id is not None:
-        return [_said_column("id", said.id, columns)]
+        require_held("id", said.id, columns, "a column of the table")
+        return [said.id]
     proper = [name for name in names if name.lower() not in ROW_NUMBERS] or names
     distinct = [name for name in proper if len(set(columns[name].tolist())) == len(columns[name])]
     return (distinct or proper)[:1]
-
-
-def _said_column(option: str, name: str, columns: Columns) -> str:
-    if name not in columns:
-        raise InputError(
-            f"`{option}`",
-            "must name a column of the table",
-            f"there is no {name!r}",
-            nearest(name, columns),
-        )
-    return name
 
 
 def _wide(table: Columns, roles: Mapping[str, str], *, n_axes: int, chosen: Sequence[str] | None) -> Content:
@@ -252,13 +235,15 @@ def _place_single(name: str, column: Array, content: Content) -> None:
         content.note(f"column {name!r} is read as the {ROLES[role].meaning}")
 
 
+def _require_numbers(subject: str, column: Array) -> None:
+    if column.dtype.kind not in "fiub":
+        raise InputError(subject, "must hold numbers", f"got {column.dtype}", "Correct it.")
+
+
 def _stack_chosen(table: Columns, chosen: Sequence[str], content: Content) -> None:
     """Take the columns that were named as one class each, in that order."""
     for name in chosen:
-        if table[name].dtype.kind not in "fiub":
-            raise InputError(
-                f"column {name!r}", "must hold numbers", f"got {table[name].dtype}", "Correct it."
-            )
+        _require_numbers(f"column {name!r}", table[name])
     content.arrays["columns"] = np.stack([table[name] for name in chosen], axis=-1)
     content.lone = "columns"
     if len(chosen) == 1:
@@ -274,11 +259,8 @@ def _stack_chosen(table: Columns, chosen: Sequence[str], content: Content) -> No
 
 def _stack(field: str, parts: dict[str, Array], content: Content) -> Array | None:
     """Join the columns of one field along a new last axis, in the order their suffixes tell."""
-    for suffix, column in parts.items():
-        if column.dtype.kind not in "fiub" and field != "raters":
-            raise InputError(
-                f"column {suffix!r} of `{field}`", "must hold numbers", f"got {column.dtype}", "Correct it."
-            )
+    for suffix, column in parts.items() if field != "raters" else ():
+        _require_numbers(f"column {suffix!r} of `{field}`", column)
     suffixes, names = list(parts), None
     over_classes = ROLES[field].over_classes
     if field == "values":

@@ -59,6 +59,7 @@ _MAGIC = {
 }
 KNOWN = ".npz, .npy, .csv, .tsv, .json, .jsonl, .parquet, .pt or .nc"
 _LOCAL = "file://"
+_BLOCK = 2**20
 
 
 def path_text(path: object) -> str | None:
@@ -140,13 +141,9 @@ def digest_of(content: Content) -> str:
         for name, array in sorted(content.arrays.items()):
             total.update(name.encode() + np.ascontiguousarray(array).tobytes())
     for path in content.paths:
-        inside = [path]
-        if Path(path).is_dir():
-            inside = sorted(str(entry) for entry in Path(path).rglob("*") if entry.is_file())
-        for name in inside:
-            with reading(path, "data"), open(name, "rb") as file:  # noqa: PTH123 - the path as given
-                while block := file.read(2**20):
-                    total.update(block)
+        with reading(path, "data"), open(path, "rb") as file:  # noqa: PTH123 - the path as given
+            while block := file.read(_BLOCK):
+                total.update(block)
     return total.hexdigest()[:16]
 
 
@@ -175,19 +172,9 @@ def count_rows(path: str, member_axis: int | None) -> int | None:
 STANDARD_INPUT = "-"
 
 
-def is_elsewhere(path: str | None) -> bool:
-    """Tell whether a copy has to be made before it can be read: a URL, or what comes on standard input."""
-    return is_url(path) or path == STANDARD_INPUT
-
-
-def is_url(path: str | None) -> bool:
-    """Tell whether a path is a URL."""
-    return path is not None and "://" in path
-
-
 def is_remote(path: str) -> bool:
     """Tell whether a path is a URL of something else than a file of this machine."""
-    return is_url(path) and not path.startswith(_LOCAL)
+    return "://" in path and not path.startswith(_LOCAL)
 
 
 def plain_path(path: str) -> str:
@@ -254,7 +241,6 @@ def local_copy(path: str | None) -> Iterator[str | None]:
             raise reworded(error, **words) from error
 
 
-_BLOCK = 2**20
 LONGEST = 900.0
 """Seconds that a remote file may take to arrive."""
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, ClassVar
 
 from credibly._arrays.doors import checked
 from credibly._arrays.errors import CrediblyError, FileError, MissingExtraError, as_problem
-from credibly.io.files import digest_of, is_elsewhere, local_copy, path_text, read_content
-from credibly.io.loading import arranged, assemble
+from credibly.io.files import digest_of, path_text
+from credibly.io.loading import arranged, assemble, opened
 from credibly.io.naming import assign_roles
 from credibly.io.roles import Content, Said
 from credibly.predictions import Dataset, Ensemble, LabelCounts, OverClasses, Point
@@ -163,45 +164,28 @@ def inspect(
     FileError
         If the file cannot be read at all.
     """
-    said = Said(
-        kind,
-        labels,
-        member_axis,
-        False,
-        normalise,
-        columns,
-        exclude,
-        ignore_label,
-        n_raters,
-        id,
-        classes,
-        levels,
-        clusters,
-        member_weights=member_weights,
-        claimed=claimed,
-    )
-    problems: list[str] = []
+    said = Said(**{option: value for option, value in locals().items() if option != "path"})
+    name = path_text(path)
+    content = Content("", {}, source=f"<{type(path).__name__}>")
     arrays: tuple[ArrayFacts, ...] = ()
+    problems: list[str] = []
     data: Dataset | None = None
-    content = Content("", {}, source=path_text(path) or f"<{type(path).__name__}>")
-    try:
-        content = _read(path)
-        arrays = _facts(content.arrays if content.table is None else content.table)
-        is_table = content.table is not None
-        given = arranged(content, said)
-        arrays = _facts(content.arrays) if is_table else arrays
-        assign_roles(content, said, given)
-        data = assemble(content, said, problems)
-    except (FileError, MissingExtraError):
-        raise
-    except CrediblyError as error:
-        problems.append(as_problem(error))
-    file = Path(content.source)
+    size, digest = 0, ""
+    with _collected(problems), opened(path, said) as (held, here):
+        content, table = held, held.table
+        arrays = _facts(content.arrays if table is None else table)
+        with _collected(problems):
+            given = arranged(content, here)
+            arrays = arrays if table is None else _facts(content.arrays)
+            assign_roles(content, here, given)
+            data = assemble(content, here, problems)
+        size = 0 if name is None else Path(content.source).stat().st_size
+        digest = digest_of(content)
     found = Inspection(
-        source=content.source,
+        source=name or content.source,
         format=content.format,
-        size=file.stat().st_size if content.format and file.is_file() else 0,
-        digest=digest_of(content) if content.format else "",
+        size=size,
+        digest=digest,
         arrays=arrays,
         kind=content.kind,
         type=None if data is None else type(data.predictions).__name__,
@@ -215,21 +199,20 @@ def inspect(
     return found
 
 
+@contextmanager
+def _collected(problems: list[str]) -> Iterator[None]:
+    """Put what is wrong with the numbers into a list; what cannot be read at all is raised."""
+    try:
+        yield
+    except (FileError, MissingExtraError):
+        raise
+    except CrediblyError as error:
+        problems.append(as_problem(error))
+
+
 def _of_predictions(predictions: Any) -> tuple[str, ...]:
     """Return what to know of the predictions beyond the reading of the file."""
     return (*predictions.notes, *((_ONE_DISTRIBUTION,) if isinstance(predictions, Point) else ()))
-
-
-def _read(path: Any) -> Content:
-    """Read a file, or what has to be copied first, as `load` does."""
-    name = path_text(path)
-    if not is_elsewhere(name):
-        return read_content(path)
-    with local_copy(name) as copy:
-        content = read_content(copy)
-        content.paths = []
-    content.source = str(name)
-    return content
 
 
 def _facts(arrays: Mapping[str, Any]) -> tuple[ArrayFacts, ...]:

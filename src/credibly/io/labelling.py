@@ -88,8 +88,7 @@ def joined_labels(other: Content, content: Content, said: Said) -> tuple[dict[st
         if said.id is not None and said.id in other.arrays:
             other.arrays["id"] = other.arrays.pop(said.id)
     if outside:
-        for note in other.notes:
-            content.note(f"labels file: {note}")
+        content.note(*(f"labels file: {note}" for note in other.notes))
     given = _chosen_labels(other)
     order = _order(content, other, named, outside)
     return {name: one if order is None else one[order] for name, one in given.items()}, order
@@ -165,8 +164,7 @@ def _order(content: Content, other: Content, named: str | None, outside: bool) -
                 "the predictions have no ids: raters' labels are paired in the order of first appearance"
             )
         return None
-    for note in notes:
-        content.note(note)
+    content.note(*notes)
     return order
 
 
@@ -209,7 +207,7 @@ def set_aside_all(content: Content) -> None:
 # A table of labels: what is no id and no index holds them
 
 
-def label_table(table: Columns, said: Said, taken: Iterable[str] = ()) -> tuple[dict[str, Array], list[str]]:
+def label_table(table: Columns, said: Said, taken: Iterable[str]) -> tuple[dict[str, Array], list[str]]:
     """Return the labels of a table by role, with their ids, and what was read; see `Content.label_columns`.
 
     Parameters

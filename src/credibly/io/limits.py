@@ -115,17 +115,6 @@ def reading(source: str, form: str) -> Iterator[None]:
         ) from error
 
 
-@contextmanager
-def instead(remedy: str) -> Iterator[None]:
-    """Give the remedy for a file that we made in place of that for a damaged file of somebody's."""
-    try:
-        yield
-    except FileError as error:
-        if isinstance(error.__cause__, PermissionError):
-            raise
-        raise FileError(error.subject, error.rule, error.evidence, remedy) from error
-
-
 def require_file(path: str) -> None:
     """Raise unless there is a file at `path`."""
     target, problem = Path(path), None

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import fields, replace
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from credibly._arrays.checks import InvalidRowsError, as_real, require_finite
 from credibly._arrays.doors import checked
-from credibly._arrays.errors import CrediblyError, InputError, InputTypeError, Remedy, as_problem, nearest
+from credibly._arrays.errors import CrediblyError, InputError, InputTypeError, Remedy, as_problem, require
 from credibly._arrays.namespace import Array, is_numpy
 from credibly._arrays.notes import counted
 from credibly.calls import plain
 from credibly.io.columns import tabulate
-from credibly.io.files import digest_of, is_elsewhere, local_copy, path_text, read_content
+from credibly.io.files import digest_of, local_copy, path_text, read_content
 from credibly.io.labelling import (
     counts_of_shares,
     joined_labels,
@@ -27,7 +28,7 @@ from credibly.io.labelling import (
 from credibly.io.limits import located, reworded
 from credibly.io.nameless import share_of_distributions
 from credibly.io.naming import assign_roles, use_canonical_names
-from credibly.io.roles import KINDS, RAW_LOGITS, ROLES, Content, Said, described
+from credibly.io.roles import KINDS, RAW_LOGITS, ROLES, Content, Said, described, require_held
 from credibly.predictions import Dataset, LabelCounts, OverClasses, Predictions, as_labels
 from credibly.predictions.dataset import named
 from credibly.predictions.label_reading import counts_of_raters, named_classes, numbers_of
@@ -36,6 +37,7 @@ from credibly.predictions.point import ROUNDED, rounding_of
 
 _FEW_ROWS = 256
 _NOT_ROWS = frozenset({"levels", "weights"})
+_ATTRIBUTES = "columns or arrays of the file, or of that of the labels"
 
 
 @checked
@@ -132,56 +134,35 @@ def load(
     ...     cr.load(path).predictions
     Point(n=2, k=2, dtype=float64)
     """
-    said = Said(
-        kind,
-        labels,
-        member_axis,
-        drop_invalid,
-        normalise,
-        columns,
-        exclude,
-        ignore_label,
-        n_raters,
-        id,
-        classes,
-        levels,
-        member_weights=member_weights,
-        clusters=clusters,
-        groups=groups,
-        claimed=claimed,
-    )
-    name = path_text(path) or f"<{type(path).__name__}>"
-    observed = path_text(labels)
-    if is_elsewhere(name) or is_elsewhere(observed):
-        with local_copy(name) as own, local_copy(observed) as other:
-            own_said = said if observed is None else replace(said, labels=other)
-            data = _load(path if path_text(path) is None else own, own_said)
-        return _remembered(replace(data, source=name), said)
-    return _remembered(_load(path, said), said)
+    said = Said(**{option: value for option, value in locals().items() if option != "path"})
+    name = path_text(path)
+    with located(name or f"<{type(path).__name__}>"), opened(path, said) as (content, here):
+        given = arranged(content, here)
+        assign_roles(content, here, given)
+        data = assemble(content, here, [] if drop_invalid else None)
+        data = replace(data, digest=digest_of(content), source=name or data.source)
+    return _remembered(data, said)
 
 
 def _remembered(data: Dataset, said: Said) -> Dataset:
     """Let the data know what was said about their file, if words and numbers can say it."""
-    given = {one.name: getattr(said, one.name) for one in fields(said)}
-    spoken = {name: plain(value) for name, value in given.items() if value is not None}
+    spoken = {name: plain(value) for name, value in vars(said).items() if value is not None}
     if data.source and not data.source.startswith("<") and None not in spoken.values():
         kept = {name: value for name, value in spoken.items() if value is not False and value != []}
         object.__setattr__(data, "read", kept)
     return data
 
 
-def _load(path: Any, said: Said) -> Dataset:
-    with located(path_text(path) or f"<{type(path).__name__}>"):
-        content = read_content(path)
-        data = dataset_of(content, said, [] if said.drop_invalid else None)
-    return replace(data, digest=digest_of(content))
+@contextmanager
+def opened(path: Any, said: Said) -> Iterator[tuple[Content, Said]]:
+    """Give what a file or table holds, and what is said about it with labels that can be opened here.
 
-
-def dataset_of(content: Content, said: Said, problems: list[str] | None = None) -> Dataset:
-    """Give every array its role, and return the rows checked; see `assemble` about `problems`."""
-    given = arranged(content, said)
-    assign_roles(content, said, given)
-    return assemble(content, said, problems)
+    Copies of what lies elsewhere are there until the end.
+    """
+    name, labels = path_text(path), path_text(said.labels)
+    with local_copy(name) as own, local_copy(labels) as beside:
+        content = read_content(path if name is None else own)
+        yield content, said if labels is None else replace(said, labels=beside)
 
 
 def arranged(content: Content, said: Said) -> dict[str, Array] | None:
@@ -227,9 +208,9 @@ def _choose_variable(content: Content, said: Said) -> None:
         )
     arrays, notes = content.variables.pop(names[0])
     content.arrays |= arrays
-    others = "".join(f", {name!r}" for name in content.variables)
-    for note in (*notes, *((f"not used: {others[2:]}",) if others else ())):
-        content.note(note)
+    content.note(*notes)
+    if content.variables:
+        content.note(f"not used: {', '.join(map(repr, content.variables))}")
     content.variables = {}
 
 
@@ -237,13 +218,7 @@ def _name_clusters(content: Content, name: str | None) -> None:
     """Take the array that was said to tell which rows belong together; of a table the column is found."""
     if name is None or content.clusters_found:
         return
-    if name not in content.arrays:
-        raise InputError(
-            "`clusters`",
-            "must name a column or array of the file",
-            f"there is no {name!r}",
-            nearest(name, content.arrays),
-        )
+    require_held("clusters", name, content.arrays, "a column or array of the file")
     # ids that repeat may say both who an instance is and what it shares
     content.arrays["cluster"] = content.arrays[name] if name in ROLES else content.arrays.pop(name)
 
@@ -256,8 +231,8 @@ def _set_attributes_aside(content: Content, said: Said, *, elsewhere: bool) -> N
     held = content.arrays if content.table is None else content.table
     names = [str(name) for name in said.groups or ()]
     for name in names:
-        if name not in held and not elsewhere:
-            raise _no_attribute(name, held)
+        if not elsewhere:
+            require_held("groups", name, held, _ATTRIBUTES)
         if names.count(name) > 1:
             raise InputError("`groups`", "must name each column once", f"got {name!r} twice", "Name it once.")
     own = [name for name in names if name in held]
@@ -277,17 +252,8 @@ def _attributes_beside(source: str | Content | None, content: Content, said: Sai
     own = content.arrays if content.table is None else content.table
     for name in names:
         if name not in held:
-            raise _no_attribute(name, {**own, **held})
+            require_held("groups", name, {**own, **held}, _ATTRIBUTES)
     return {name: held.pop(name) for name in names}
-
-
-def _no_attribute(name: str, held: dict[str, Array]) -> InputError:
-    return InputError(
-        "`groups`",
-        "must name columns or arrays of the file, or of that of the labels",
-        f"there is no {name!r}",
-        nearest(name, held),
-    )
 
 
 def _require_labels_left(held: dict[str, Array], names: list[str], labels: Any) -> None:
@@ -418,11 +384,10 @@ def _normalised(content: Content) -> None:
     if rounded is None:
         content.note("`normalise` changed nothing: the rows are not rounded probabilities or percentages")
         return
-    whole = 100.0 if "percent" in rounded else 1.0
     content.arrays["probs"] = values / sums[..., None]
     content.note(
         f"rows were divided by their sums, which lay between {sums.min():.6g} and {sums.max():.6g} "
-        f"({rounded}; the largest error is {np.abs(sums - whole).max():.2g})"
+        f"({rounded}; the largest error is {np.abs(sums - rounded.whole).max():.2g})"
     )
 
 
@@ -453,10 +418,10 @@ def _make(content: Content, said: Said) -> Predictions:
 
 def _check_beside(content: Content, predictions: Predictions) -> None:
     for name in ("features", "group", "cluster", "id"):
-        shape = tuple(content.arrays[name].shape) if name in content.arrays else ()
-        if len(shape) > (2 if name == "features" else 1):
-            remedy = "Flatten each instance." if name == "features" else "Use one column."
-            raise InputError(f"`{name}`", f"must have shape {ROLES[name].shape}", f"got {shape}", remedy)
+        array, most = content.arrays.get(name), 2 if name == "features" else 1
+        remedy = "Flatten each instance." if name == "features" else "Use one column."
+        fits = array is None or array.ndim <= most
+        require(fits, f"must have shape {ROLES[name].shape}", remedy, **{name: array})
     for name, column in content.attributes.items():
         if tuple(column.shape) != (len(predictions),):
             raise InputError(
@@ -529,7 +494,7 @@ def _resolve_labels(content: Content, predictions: Predictions, said: Said) -> A
         if labels.dtype.kind == "U":
             said_of_labels: list[str] = []
             labels = named_classes(labels, content.classes, said_of_labels)
-            _note_all(content, said_of_labels)
+            content.note(*said_of_labels)
         return _checked_beside_counts(predictions, labels)
     if isinstance(predictions, OverClasses):
         if said.n_raters is not None and labels.ndim == 2 and labels.shape[1] == predictions.n_classes:
@@ -541,18 +506,11 @@ def _resolve_labels(content: Content, predictions: Predictions, said: Said) -> A
             _require_names(labels, content)
         known_by_name = named(predictions, content.classes)
         found, notes = read_labels(known_by_name, labels, columns=columns, ordered=ordered)
-        _note_all(content, notes)
-        as_labels(predictions, found)
-        return found
-    found, notes = read_labels(predictions, labels)
-    _note_all(content, notes)
+    else:
+        found, notes = read_labels(predictions, labels)
+    content.note(*notes)
     as_labels(predictions, found)
     return found
-
-
-def _note_all(content: Content, notes: Sequence[str]) -> None:
-    for note in notes:
-        content.note(note)
 
 
 def _in_order(labels: Array, content: Content) -> Array:
@@ -595,12 +553,8 @@ def _checked_counts(
         content.note(f"{table.shape[1]} columns of raters are counted, blanks left out")
     elif name == "soft_labels" or (said.n_raters is not None and table.dtype.kind == "f"):
         if said.n_raters is None:
-            raise InputError(
-                "`soft_labels`",
-                "must come with the number of raters",
-                "it was not given",
-                "Use `n_raters=N`.",
-            )
+            rule, remedy = "must come with the number of raters", "Use `n_raters=N`."
+            raise InputError("`soft_labels`", rule, "it was not given", remedy)
         counts = counts_of_shares(table, said.n_raters)
         content.note(f"shares of raters are read as counts of {said.n_raters} raters")
     else:

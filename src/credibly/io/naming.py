@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from credibly._arrays.errors import InputError, Remedy
+from credibly._arrays.errors import InputError, Remedy, require
 from credibly._arrays.namespace import Array
 from credibly.io.columns import CLASS_EACH
 from credibly.io.nameless import both_columns, find_lone, kind_of_lone, needs, split_label_column
@@ -294,8 +294,7 @@ def _without(kind: str, name: str) -> InputError:
 
 def _orient(content: Content, said: int | None) -> None:
     """Put the members second; where the order is not known, raise and name the keyword."""
-    if said not in (None, 0, 1):
-        raise InputError("`member_axis`", "must be 0 or 1", f"got {said!r}", "Move the axis first.")
+    require(said in (None, 0, 1), "must be 0 or 1", "Move the axis first.", member_axis=said)
     made, array = KINDS[str(content.kind)], content.leading
     name = made.leading
     if not content.has_members:

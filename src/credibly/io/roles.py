@@ -9,12 +9,12 @@ writing follow.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from credibly._arrays.errors import FileError, InputError, InputTypeError, one_of
+from credibly._arrays.errors import FileError, InputError, nearest, one_of, require_type
 from credibly._arrays.namespace import Array
 from credibly.io.limits import load_limit, readable_size
 from credibly.predictions import (
@@ -52,8 +52,6 @@ class Role:
         Beginnings of the names of several columns that make up the array: ``p_cat``, ``p[cat]``, ``p0``.
     per : {"instance", "member", "file", "line"}
         What an entry belongs to; "line" marks columns that say which member or class a line is about.
-    over_classes : bool
-        Whether the last axis runs over classes.
     text : {"never", "labels", "names"}
         Whether a column may hold text; among names, '007' is not 7.
     becomes : str
@@ -66,172 +64,121 @@ class Role:
     columns: tuple[str, ...] = ()
     prefixes: tuple[str, ...] = ()
     per: str = "instance"
-    over_classes: bool = False
     text: str = "never"
     becomes: str = ""
 
+    @property
+    def over_classes(self) -> bool:
+        """Whether the last axis runs over classes."""
+        return self.shape.endswith("k)")
 
-_LABEL_WORDS = (
-    "label",
-    "labels",
-    "y_true",
-    "target",
-    "targets",
-    "gold",
-    "true_label",
-    "ground_truth",
-    "true_class",
-    "class_label",
-    "y_test",
-    "actual",
-    "observed",
-    "gt",
-    "truth",
-)
-_ID_WORDS = (
-    "ids",
-    "uid",
-    "uuid",
-    "filename",
-    "file_name",
-    "filepath",
-    "image_id",
-    "sample_id",
-    "instance_id",
-    "example_id",
-    "row_id",
-    "item_id",
-    "case_id",
-    "image",
-)
+
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(text.split())
+
+
+def _row(
+    meaning: str, shape: str, aliases: str = "", *, columns: str = "", prefixes: str = "", **rest: Any
+) -> Role:
+    """Return a row of the table, with names as words of a text."""
+    return Role(meaning, shape, _words(aliases), _words(columns), _words(prefixes), **rest)
+
+
 ROW_NUMBERS = ("unnamed: 0", "index", "idx", "level_0")
 """Names of columns that a table counts its rows with: an index, never a label."""
-PREDICTED = (
-    "y_pred",
-    "pred",
-    "preds",
-    "prediction",
-    "predictions",
-    "predicted",
-    "predicted_label",
-    "predicted_labels",
-    "predicted_class",
-    "pred_label",
-    "pred_labels",
-    "pred_class",
-    "y_hat",
-    "yhat",
-    "argmax",
+PREDICTED = _words(
+    "y_pred pred preds prediction predictions predicted predicted_label predicted_labels predicted_class "
+    "pred_label pred_labels pred_class y_hat yhat argmax"
 )
 """Names of the classes that a model decided for: never the labels."""
-_PROBS_WORDS = ("p", "prob", "probs", "proba", "probability")
+_LABEL_WORDS = (
+    "label labels y_true target targets gold true_label ground_truth true_class class_label y_test actual "
+    "observed gt truth"
+)
+_ID_WORDS = (
+    "ids uid uuid filename file_name filepath image_id sample_id instance_id example_id row_id item_id "
+    "case_id image"
+)
+_RATER_WORDS = "annotator worker worker_id rater_id annotator_id coder judge"
+_PROBS_WORDS = "probabilities probas proba softmax predict_proba pred_probs y_probs"
+_SCORE_WORDS = "scores y_prob y_score y_proba y_pred_proba prob_positive p_positive"
+_OVER_CLASSES, _BY_MEMBER = "(n, k) or (n, m, k)", "(n,) or (n, m)"
 
 ROLES: dict[str, Role] = {
     # predictions: every kind below says which of these make it up
-    "probs": Role(
-        "probabilities",
-        "(n, k) or (n, m, k)",
-        ("probabilities", "probas", "proba", "softmax", "predict_proba", "pred_probs", "y_probs"),
-        prefixes=_PROBS_WORDS,
-        over_classes=True,
+    "probs": _row("probabilities", _OVER_CLASSES, _PROBS_WORDS, prefixes="p prob probs proba probability"),
+    "logits": _row("logits", _OVER_CLASSES, prefixes="logit logits"),
+    "alpha": _row(
+        "Dirichlet parameters", _OVER_CLASSES, "alphas concentration concentrations", prefixes="alpha"
     ),
-    "logits": Role("logits", "(n, k) or (n, m, k)", prefixes=("logit", "logits"), over_classes=True),
-    "alpha": Role(
-        "Dirichlet parameters",
-        "(n, k) or (n, m, k)",
-        ("alphas", "concentration", "concentrations"),
-        prefixes=("alpha",),
-        over_classes=True,
-    ),
-    "beliefs": Role("beliefs of focal sets", "(n, s)", ("belief",)),
-    "masses": Role("masses of focal sets", "(n, s)", ("mass",)),
-    "lower": Role("lower bounds", "(n, k)", ("lower_bounds",), prefixes=("lower",), over_classes=True),
-    "upper": Role("upper bounds", "(n, k)", ("upper_bounds",), prefixes=("upper",), over_classes=True),
-    "mean": Role(
-        "means", "(n,) or (n, m)", ("mu", "means", "y_mean", "pred_mean", "loc"), prefixes=("mean", "mu")
-    ),
-    "std": Role(
+    "beliefs": _row("beliefs of focal sets", "(n, s)", "belief"),
+    "masses": _row("masses of focal sets", "(n, s)", "mass"),
+    "lower": _row("lower bounds", "(n, k)", "lower_bounds", prefixes="lower"),
+    "upper": _row("upper bounds", "(n, k)", "upper_bounds", prefixes="upper"),
+    "mean": _row("means", _BY_MEMBER, "mu means y_mean pred_mean loc", prefixes="mean mu"),
+    "std": _row(
         "standard deviations",
-        "(n,) or (n, m)",
-        ("sigma", "stds", "y_std", "pred_std", "sd", "stddev", "y_sigma"),
-        prefixes=("std", "sigma", "sd"),
+        _BY_MEMBER,
+        "sigma stds y_std pred_std sd stddev y_sigma",
+        prefixes="std sigma sd",
     ),
-    "samples": Role("draws", "(n, s) or (n, m, s)", ("draws",), prefixes=("sample", "samples", "draw")),
-    "values": Role("quantiles", "(n, s)", ("quantiles", "y_quantiles"), prefixes=("q", "quantile")),
-    "sets": Role(
-        "sets of classes as 0 and 1",
-        "(n, k)",
-        ("prediction_sets", "pred_sets"),
-        prefixes=("in_set",),
-        over_classes=True,
-    ),
-    "lower_end": Role("lower ends of intervals", "(n,)", ("interval_low", "pi_lower", "pi_low")),
-    "upper_end": Role("upper ends of intervals", "(n,)", ("interval_high", "pi_upper", "pi_high")),
-    "counts": Role("label counts", "(n, k)", prefixes=("count", "counts"), over_classes=True),
-    "focal_sets": Role("focal sets as 0 and 1", "(s, k)", per="file"),
-    "levels": Role(
-        "levels of the quantiles", "(s,)", ("quantile_levels", "taus", "quantile_probs"), per="file"
-    ),
-    "claimed": Role(
-        "claimed coverage", "(1,)", ("claimed_coverage", "nominal_coverage", "target_coverage"), per="file"
+    "samples": _row("draws", "(n, s) or (n, m, s)", "draws", prefixes="sample samples draw"),
+    "values": _row("quantiles", "(n, s)", "quantiles y_quantiles", prefixes="q quantile"),
+    "sets": _row("sets of classes as 0 and 1", "(n, k)", "prediction_sets pred_sets", prefixes="in_set"),
+    "lower_end": _row("lower ends of intervals", "(n,)", "interval_low pi_lower pi_low"),
+    "upper_end": _row("upper ends of intervals", "(n,)", "interval_high pi_upper pi_high"),
+    "counts": _row("label counts", "(n, k)", prefixes="count counts"),
+    "focal_sets": _row("focal sets as 0 and 1", "(s, k)", per="file"),
+    "levels": _row("levels of the quantiles", "(s,)", "quantile_levels taus quantile_probs", per="file"),
+    "claimed": _row(
+        "claimed coverage", "(1,)", "claimed_coverage nominal_coverage target_coverage", per="file"
     ),
     # what is turned into one of them
-    "score": Role(
-        "probability of class 1",
-        "(n,)",
-        ("scores", "y_prob", "y_score", "y_proba", "y_pred_proba", "prob_positive", "p_positive"),
-        becomes="probs",
+    "score": _row("probability of class 1", "(n,)", _SCORE_WORDS, becomes="probs"),
+    "variance": _row(
+        "variances", _BY_MEMBER, "var variances y_var pred_var sigma2", prefixes="var variance", becomes="std"
     ),
-    "variance": Role(
-        "variances",
-        "(n,) or (n, m)",
-        ("var", "variances", "y_var", "pred_var", "sigma2"),
-        prefixes=("var", "variance"),
-        becomes="std",
-    ),
-    "log_variance": Role(
+    "log_variance": _row(
         "logarithms of the variances",
-        "(n,) or (n, m)",
-        ("logvar", "log_var", "logvars"),
-        prefixes=("logvar", "log_var"),
+        _BY_MEMBER,
+        "logvar log_var logvars",
+        prefixes="logvar log_var",
         becomes="std",
     ),
     # beside the predictions
-    "y": Role("label", "(n,)", _LABEL_WORDS, text="labels"),
-    "label_counts": Role(
-        "label counts of raters", "(n, k)", ("label_count",), prefixes=("label_count",), over_classes=True
-    ),
-    "raters": Role(
+    "y": _row("label", "(n,)", _LABEL_WORDS, text="labels"),
+    "label_counts": _row("label counts of raters", "(n, k)", "label_count", prefixes="label_count"),
+    "raters": _row(
         "labels of raters",
         "(n, raters)",
-        ("annotations", "annotators", "ratings"),
-        prefixes=("rater", "annotator", "coder", "expert", "judge"),
+        "annotations annotators ratings",
+        prefixes="rater annotator coder expert judge",
         becomes="label_counts",
     ),
-    "soft_labels": Role(
-        "shares of raters", "(n, k)", ("soft_label", "label_distribution"), becomes="label_counts"
+    "soft_labels": _row(
+        "shares of raters", "(n, k)", "soft_label label_distribution", becomes="label_counts"
     ),
-    "features": Role("features", "(n, d)", ("feature",), prefixes=("x", "feature")),
-    "id": Role("id", "(n,)", _ID_WORDS, columns=("instance", "file", *ROW_NUMBERS), text="names"),
-    "group": Role("group", "(n,)", ("groups", "subgroup"), text="names"),
-    "cluster": Role("cluster", "(n,)", ("clusters", "cluster_id"), text="names"),
-    "member_weights": Role(
+    "features": _row("features", "(n, d)", "feature", prefixes="x feature"),
+    "id": Role("id", "(n,)", _words(_ID_WORDS), columns=("instance", "file", *ROW_NUMBERS), text="names"),
+    "group": _row("group", "(n,)", "groups subgroup", text="names"),
+    "cluster": _row("cluster", "(n,)", "clusters cluster_id", text="names"),
+    "member_weights": _row(
         "weights of the members",
         "(m,), or (n, m) for Gaussian members",
-        ("mixture_weights", "ensemble_weights", "model_weights"),
+        "mixture_weights ensemble_weights model_weights",
         per="member",
     ),
     # columns of tables with several lines per instance
-    "member": Role("member", "(n,)", columns=("draw",), per="line", text="names"),
-    "class": Role("class", "(n,)", per="line", text="names"),
-    "rater": Role(
-        "rater",
-        "(n,)",
-        columns=("annotator", "worker", "worker_id", "rater_id", "annotator_id", "coder", "judge"),
-        per="line",
-        text="names",
-    ),
+    "member": _row("member", "(n,)", columns="draw", per="line", text="names"),
+    "class": _row("class", "(n,)", per="line", text="names"),
+    "rater": _row("rater", "(n,)", columns=_RATER_WORDS, per="line", text="names"),
 }
+
+
+def require_held(option: str, name: str, held: Mapping[str, Array], rule: str) -> None:
+    """Raise unless what an option names is held; the nearest name that is gets told."""
+    if name not in held:
+        raise InputError(f"`{option}`", f"must name {rule}", f"there is no {name!r}", nearest(name, held))
 
 
 def described(arrays: dict[str, Array]) -> str:
@@ -423,19 +370,13 @@ class Said:
     def __post_init__(self) -> None:
         if self.kind is not None:
             one_of("`kind`", self.kind, KIND_NAMES)
-        if self.clusters is not None and not isinstance(self.clusters, str):
-            raise InputTypeError(
-                "`clusters`",
-                "must name a column or array of the file",
-                f"got {type(self.clusters).__name__}",
-                "Give ids themselves to the function that computes: `evaluate(data, clusters=ids)`.",
-            )
+        remedy = "Give ids themselves to the function that computes: `evaluate(data, clusters=ids)`."
+        names = isinstance(self.clusters, str | None)
+        require_type(names, "must name a column or array of the file", remedy, clusters=self.clusters)
         for name in ("columns", "exclude", "classes", "levels", "groups"):
             given = getattr(self, name)
-            if isinstance(given, str) or not isinstance(given, Sequence | None):
-                raise InputTypeError(
-                    f"`{name}`", "must be a list", f"got {type(given).__name__}", "Write it in brackets."
-                )
+            listed = isinstance(given, Sequence | None) and not isinstance(given, str)
+            require_type(listed, "must be a list", "Write it in brackets.", **{name: given})
 
     @property
     def plain_kind(self) -> str | None:
@@ -519,10 +460,9 @@ class Content:
         self.attributes = {name: array[rows] for name, array in self.attributes.items()}
         self.rest = {name: array[rows] for name, array in self.rest.items() if len(array) == len(rows)}
 
-    def note(self, words: str) -> None:
-        """Add a note once: rows that are dropped make some things be read again."""
-        if words not in self.notes:
-            self.notes.append(words)
+    def note(self, *notes: str) -> None:
+        """Add each note once: rows that are dropped make some things be read again."""
+        self.notes += [note for note in dict.fromkeys(notes) if note not in self.notes]
 
     def set_aside(self, name: str, value: Any) -> bool:
         """Put `classes`, `meta` and `member_axis`, which are not arrays over rows, where they belong."""

@@ -19,7 +19,7 @@ import numpy as np
 
 from credibly._arrays.checks import InvalidRowsError, require_distributions
 from credibly._arrays.doors import checked
-from credibly._arrays.errors import FileError, InputError, InputTypeError
+from credibly._arrays.errors import FileError, InputError, InputTypeError, require_type
 from credibly._arrays.namespace import Array, is_array, to_host
 from credibly.io.extras import pip, require_module
 from credibly.io.labelling import text_or_numbers
@@ -44,6 +44,7 @@ from credibly.results.base import jsonable
 
 _FIXED_TIME = (1980, 1, 1, 0, 0, 0)
 _LABELS = ("y", "label_counts")
+_ONE_COLUMN = ("y", "group", "cluster", "mean", "std", "lower_end", "upper_end", "claimed")
 
 
 @checked
@@ -126,8 +127,8 @@ def save(
         if value is not None:
             content.arrays[name] = text_or_numbers(value, "labels" if name in _LABELS else name)
     content.arrays = content.rows | content.arrays  # those over instances first
-    if classes is not None and (isinstance(classes, str) or not hasattr(classes, "__len__")):
-        raise InputTypeError("`classes`", "must be a sequence of names", f"got {classes!r}", "Pass a list.")
+    names = classes is None or (hasattr(classes, "__len__") and not isinstance(classes, str))
+    require_type(names, "must be a sequence of names", "Pass a list.", classes=classes)
     content.classes = None if classes is None else tuple(str(name) for name in classes)
     content.meta = _plain_meta(meta)
     content.attributes = attributes
@@ -375,16 +376,7 @@ def _cells(name: str, value: Any, content: Content) -> list[Any]:
 
 
 def _column_names(name: str, content: Content) -> list[str]:
-    if name in content.attributes or name in (
-        "y",
-        "group",
-        "cluster",
-        "mean",
-        "std",
-        "lower_end",
-        "upper_end",
-        "claimed",
-    ):
+    if name in content.attributes or name in _ONE_COLUMN:
         return [name]
     array, role = content.arrays[name], ROLES[name]
     suffixes: Iterable[Any] = range(array.shape[-1] if array.ndim > 1 else 1)

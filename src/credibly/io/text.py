@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from credibly._arrays.errors import FileError, InputError, InputTypeError
+from credibly._arrays.errors import FileError, InputError, InputTypeError, require_type
 from credibly._arrays.namespace import Array
 from credibly._arrays.notes import Note
 from credibly.io.columns import (
@@ -73,16 +73,11 @@ def read_text(path: str) -> Content:
         split = "one column" if delimiter is None else f"{_DELIMITERS[delimiter]}-separated"
         named = "no header" if header is None else "a header"
         note = f"read as {split} text with {named}, {len(body)} rows of {width} columns"
-        if header is None:
-            if delimiter != "," and _has_decimal_commas([cells for _, cells in body]):
-                body = [(line, [_with_point(cell) for cell in cells]) for line, cells in body]
-                note += ", decimals with a comma"
-            return _headerless(body, path, note)
-        commas = False
-        if delimiter != ",":
-            commas = _has_decimal_commas([cells for _, cells in body])
+        commas = delimiter != "," and _has_decimal_commas([cells for _, cells in body])
         if commas:
             body = [(line, [_with_point(cell) for cell in cells]) for line, cells in body]
+        if header is None:
+            return _headerless(body, path, note + (", decimals with a comma" if commas else ""))
         columns = {
             name: _typed(name, [(line, cells[j]) for line, cells in body], path)
             for j, name in enumerate(header)
@@ -336,8 +331,9 @@ def read_json(path: str) -> Content:
 
 def read_json_object(path: str | os.PathLike[str]) -> dict[str, Any]:
     """Read a JSON file that holds one object."""
-    if not isinstance(path, (str, os.PathLike)):
-        raise InputTypeError("`path`", "must be the path of a file", f"got {path!r}", "Name the file.")
+    require_type(
+        isinstance(path, str | os.PathLike), "must be the path of a file", "Name the file.", path=path
+    )
     name = os.fspath(path)
     require_file(name)
     value = read_json_value(name)
@@ -465,8 +461,7 @@ def _by_id(value: dict[str, Any]) -> list[dict[str, Any]] | None:
     if len(entries) < 2 or any(name in _NOT_ARRAYS or name in ROLES for name in value):
         return None
     if all(isinstance(entry, dict) and entry for entry in entries):
-        plain = [entry if "id" not in entry else None for entry in entries]
-        if None in plain:
+        if any("id" in entry for entry in entries):
             return None
         bare = all(isinstance(one, (int, float)) for entry in entries for one in entry.values())
         named = bare and not any(name.lower() in TEXT_ROLES or field_of(name) for name in entries[0])

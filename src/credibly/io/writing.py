@@ -118,11 +118,7 @@ def require_writable(path: str | os.PathLike[str], *, overwrite: bool) -> None:
         if target.is_dir():
             problem = ("must be a file to write", "it is a directory", "Add a file name to the path.")
         elif target.exists() and not target.is_file():
-            problem = (
-                "must be a regular file",
-                "it is a device or a pipe",
-                "Name a separate file.",
-            )
+            problem = ("must be a regular file", "it is a device or a pipe", "Name a separate file.")
         elif target.exists() and not overwrite:
             problem = _TAKEN
         elif not target.parent.is_dir():
@@ -197,11 +193,11 @@ def _put_in_place(hidden: Path, target: Path, *, overwrite: bool) -> None:
     if overwrite:
         os.replace(hidden, target)  # noqa: PTH105 - patched in tests
     with suppress(OSError, AttributeError):  # a directory cannot be flushed everywhere
-        _bring_to_disk(target.parent, os.O_RDONLY | os.O_DIRECTORY)
+        _bring_to_disk(target.parent)
 
 
-def _bring_to_disk(path: Path, flags: int) -> None:
-    descriptor = os.open(path, flags)
+def _bring_to_disk(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(descriptor)
     finally:

@@ -213,8 +213,28 @@ ROUNDED = "rounded"
 """Code of the remedy for rows that only rounding, or percent, keeps from being distributions."""
 
 
-def rounding_of(values: np.ndarray[Any, Any]) -> str | None:
-    """Say how rows came to miss a sum of 1: rounded to so many decimals, or percent; None for other rows.
+@dataclasses.dataclass(frozen=True)
+class Rounding:
+    """How rows came to miss a sum of 1.
+
+    Attributes
+    ----------
+    whole : float
+        What they would sum to: 1, or 100 where they are percentages.
+    decimals : int or None
+        Decimals that they were rounded to; None where they have many.
+    """
+
+    whole: float
+    decimals: int | None
+
+    def __str__(self) -> str:
+        words = "probabilities" if self.whole == 1.0 else "percentages"
+        return words if self.decimals is None else f"{words} rounded to {self.decimals} decimals"
+
+
+def rounding_of(values: np.ndarray[Any, Any]) -> Rounding | None:
+    """Return how rows came to miss a sum of 1: by rounding, or as percent; None for other rows.
 
     k numbers with d decimals each sum to 1 within k / 2 units of the last one.
     """
@@ -222,13 +242,13 @@ def rounding_of(values: np.ndarray[Any, Any]) -> str | None:
     if numbers.size == 0 or not np.isfinite(numbers).all() or (numbers < 0).any():
         return None
     sums = numbers.sum(axis=-1)
-    for whole, words in ((1.0, "probabilities"), (100.0, "percentages")):
+    for whole in (1.0, 100.0):
         decimals = next((d for d in range(9) if _has_decimals(numbers, d)), None)
         slack = 0.005 if decimals is None else numbers.shape[-1] / 2 * 10.0**-decimals
         if whole == 1.0 and decimals == 0:
             continue  # whole numbers are counts, not probabilities
         if (np.abs(sums - whole) <= min(slack, whole / 20) * (1 + 1e-9) + 1e-6).all():
-            return words if decimals is None else f"{words} rounded to {decimals} decimals"
+            return Rounding(whole, decimals)
     return None
 
 

@@ -11,10 +11,11 @@ from credibly.recalibrate.curves import BetaScaling, CurveScaling, VennAbers
 from credibly.recalibrate.files import load
 from credibly.recalibrate.labelling import ColumnOrder, NoiseScaling
 from credibly.recalibrate.levels import IsotonicRecalibration, QuantileShift
-from credibly.recalibrate.location import LocationScaling, SkewScaling, TailScaling
+from credibly.recalibrate.location import LocationScaling
 from credibly.recalibrate.members import MemberTemperatures
 from credibly.recalibrate.minimum import Convergence
-from credibly.recalibrate.reals import SpreadScaling
+from credibly.recalibrate.spread import SpreadScaling
+from credibly.recalibrate.tails import SkewScaling, TailScaling
 from credibly.recalibrate.temperature import TemperatureScaling
 
 __all__ = [

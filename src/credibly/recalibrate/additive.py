@@ -20,15 +20,15 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from credibly._arrays.errors import UnsupportedError
 from credibly._arrays.namespace import Array, HostArray, like, one_blas_thread, softmax, to_host
 from credibly.predictions import ClassPredictions
 from credibly.recalibrate.base import Recalibration
 from credibly.recalibrate.fit_data import FitData, with_scores
 from credibly.recalibrate.folds import check_penalty
-from credibly.recalibrate.groups import Groups, checked_groups, require_rows_by_group, unseen_note
+from credibly.recalibrate.groups import Groups, checked_groups, unseen_note
+from credibly.recalibrate.learned import learned, learned_by_group
 from credibly.recalibrate.minimum import Convergence, diverging
-from credibly.recalibrate.scores import IMPOSSIBLE, scores_of, shares_of
+from credibly.recalibrate.scores import require_finite_logits, scores_of, shares_of
 
 FREE = 1e-10
 """Ridge of what is to be free: it only keeps the Newton step of a flat direction finite."""
@@ -126,13 +126,9 @@ class _Problem:
         self.parts = [slice(bounds[j], bounds[j + 1]) for j in range(len(ends))]
         self.z = np.ascontiguousarray(np.moveaxis(z, -1, 0)).reshape(self.k, -1)
         self.y = np.ascontiguousarray(y.T)
-        if slope and float(self.z.min()) < IMPOSSIBLE / 2:
-            raise UnsupportedError(
-                "a slope of log-probabilities",
-                "needs finite logits",
-                "some are -inf",
-                "Use TemperatureScaling without groups, which leaves impossible classes alone.",
-            )
+        if slope:
+            remedy = "Use TemperatureScaling without groups, which leaves impossible classes alone."
+            require_finite_logits(self.z, "a slope of log-probabilities", remedy)
         self.total = float(self.y.sum())
         if self.members == 1:
             self.weight = self.y.sum(axis=0)
@@ -328,10 +324,9 @@ class AdditiveScaling(Recalibration):
     """What bias and Platt scaling share: settings, fit and map."""
 
     penalty: float | None = None
-    slope: float | None = dataclasses.field(default=None, init=False)
-    intercepts: HostArray | None = dataclasses.field(default=None, init=False)
-    by_group: dict[str, Any] | None = dataclasses.field(default=None, init=False, repr=False)
-    learned: ClassVar[tuple[str, ...]] = ("slope", "intercepts", "by_group")
+    slope: float = learned()
+    intercepts: HostArray = learned("k", shown=True)
+    by_group: dict[str, Any] | None = learned_by_group("k+1")
     takes_groups: ClassVar[bool] = True
     fits_slope: ClassVar[bool]
     """Whether log-probabilities are also multiplied."""
@@ -342,33 +337,19 @@ class AdditiveScaling(Recalibration):
 
     @property
     def _found(self) -> Additive:
-        assert self.slope is not None and self.intercepts is not None
         return Additive(self.slope, self.intercepts, self.by_group)
-
-    @property
-    def fitted_by_group(self) -> bool:
-        """Whether `fit` was given groups."""
-        return self.by_group is not None
 
     def describe(self) -> str:
         """Return the largest intercept and the slope in words."""
-        assert self.intercepts is not None
         centred = self.intercepts - (0.0 if len(self.intercepts) == 2 else self.intercepts.mean())
         worst = int(np.abs(centred).argmax())
         words = f"{self.method} scaling, {centred[worst]:+.3g} to the logit of class {worst}"
         words += f", slope {self.slope:.3g}" if self.fits_slope else ""
         return words if self.by_group is None else f"{words}, and by {len(self.by_group)} groups"
 
-    def _shapes(self) -> dict[str, tuple[int, ...]]:
-        return {"slope": (), "intercepts": (self.n_classes or 0,)}
-
-    def _require_sound(self) -> None:
-        super()._require_sound()
-        require_rows_by_group(self.by_group, 1 + (self.n_classes or 0))
-
     def _fit(self, data: FitData, seen: Any) -> Convergence:
         groups = None if seen is None else Groups.of(seen, len(data.predictions))
-        start = self._near._found if isinstance(self._near, AdditiveScaling) else None
+        start = None if self._near is None else self._near._found
         found, ended = fit_additive(
             data,
             slope=self.fits_slope,
@@ -385,8 +366,7 @@ class AdditiveScaling(Recalibration):
     def _map(self, predictions: ClassPredictions, seen: Any) -> ClassPredictions:
         groups = checked_groups(seen, self.by_group, len(predictions))
         values, notes = mapped_additively(predictions, self._found, groups, self.zero)
-        note = f"recalibrated by {self.describe()} (fitted on {self.n} instances)"
-        return with_scores(predictions, values, note, *notes)
+        return with_scores(predictions, values, self._note, *notes)
 
 
 @dataclasses.dataclass(eq=False)

@@ -13,12 +13,11 @@ from __future__ import annotations
 import dataclasses
 import itertools
 from abc import abstractmethod
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
 from credibly._arrays.checks import require_integer
-from credibly._arrays.errors import UnsupportedError
 from credibly._arrays.namespace import (
     CACHE_ELEMENTS,
     Array,
@@ -39,16 +38,18 @@ from credibly.recalibrate.additive import PRIOR
 from credibly.recalibrate.base import Recalibration
 from credibly.recalibrate.fit_data import FitData, with_scores
 from credibly.recalibrate.folds import PENALTIES, Folds, check_penalty, choose_penalty
+from credibly.recalibrate.learned import learned, recorded
 from credibly.recalibrate.minimum import (
     NEARLY_STILL,
     STILL,
     Convergence,
+    Ended,
     Objective,
     diverging,
     minimum,
     newton_minimum,
 )
-from credibly.recalibrate.scores import IMPOSSIBLE, scores_of, shares_of
+from credibly.recalibrate.scores import require_finite_logits, scores_of, shares_of
 
 
 def mapped(z: Array, weights: Array, intercepts: Array) -> Array:
@@ -151,18 +152,11 @@ class AffineScaling(Recalibration):
     penalties: tuple[float, ...] = PENALTIES
     folds: Folds = 5
     rng: int = 0
-    weights: HostArray | None = dataclasses.field(default=None, init=False, repr=False)
-    intercepts: HostArray | None = dataclasses.field(default=None, init=False, repr=False)
-    chosen_penalty: float | None = dataclasses.field(default=None, init=False)
-    chosen_weight_penalty: float | None = dataclasses.field(default=None, init=False)
-    cv_losses: HostArray | None = dataclasses.field(default=None, init=False, repr=False)
-    learned: ClassVar[tuple[str, ...]] = (
-        "weights",
-        "intercepts",
-        "chosen_penalty",
-        "chosen_weight_penalty",
-        "cv_losses",
-    )
+    weights: HostArray = learned("k")
+    intercepts: HostArray = learned("k")
+    chosen_penalty: float | None = recorded(shown=True)
+    chosen_weight_penalty: float | None = recorded(shown=True)
+    cv_losses: HostArray | None = recorded()
 
     def __post_init__(self) -> None:
         check_penalty("cv" if self.penalty is None else self.penalty, self.penalties, self.folds)
@@ -178,16 +172,26 @@ class AffineScaling(Recalibration):
         )
 
     @abstractmethod
+    def _identity(self, k: int) -> HostArray:
+        """Return the weights that change nothing."""
+
+    @abstractmethod
+    def _penalised(self, k: int) -> HostArray:
+        """Return 1 for every weight whose distance from the identity is penalised, and 0 for others."""
+
     def _split(self, parameters: HostArray, k: int) -> tuple[HostArray, HostArray]:
         """Return weights and intercepts as views of the parameters."""
+        return parameters[:-k].reshape(self._identity(k).shape), parameters[-k:]
 
-    @abstractmethod
     def _start(self, k: int) -> HostArray:
         """Return the parameters of the identity."""
+        return np.append(self._identity(k).ravel(), np.zeros(k))
 
-    @abstractmethod
     def _bends(self, k: int, penalties: Penalties) -> HostArray:
         """Return the second derivatives of Omega, one per parameter: it is quadratic around the identity."""
+        of_intercepts, of_weights = penalties
+        penalised = self._penalised(k).ravel()
+        return np.append(penalised * 2 * of_weights / penalised.sum(), np.full(k, 2 * of_intercepts / k))
 
     @abstractmethod
     def _candidates(self, k: int, total: float) -> list[Penalties]:
@@ -196,19 +200,9 @@ class AffineScaling(Recalibration):
     def _grid(self, penalty: float | str) -> tuple[float, ...]:
         return tuple(map(float, self.penalties)) if penalty == "cv" else (float(penalty),)
 
-    def _shapes(self) -> dict[str, tuple[int, ...]]:
-        k = self.n_classes or 0
-        weights, intercepts = self._split(self._start(k), k)
-        return {"weights": weights.shape, "intercepts": intercepts.shape}
-
     def _fit(self, data: FitData, features: Array | None) -> Convergence:
-        if float(to_host(data.scores.values).min()) < IMPOSSIBLE / 2:
-            raise UnsupportedError(
-                f"`{type(self).__name__}`",
-                "needs finite logits",
-                "some are -inf",
-                "Use TemperatureScaling, which leaves impossible classes alone.",
-            )
+        remedy = "Use TemperatureScaling, which leaves impossible classes alone."
+        require_finite_logits(data.scores.values, f"`{type(self).__name__}`", remedy)
         u, counts = to_host(inputs_of(data.predictions)), to_host(data.counts)
         m = 1 if u.ndim == 2 else u.shape[1]
         shares = shares_of(data.member_weights, m)
@@ -232,20 +226,14 @@ class AffineScaling(Recalibration):
             )
         self.chosen_penalty, self.chosen_weight_penalty = chosen
         rows, own = pooled(u, counts, shares)
-        near = self._parameters_nearby()
-        still = STILL if near is None else NEARLY_STILL
+        near, still = None, STILL
+        if self._near is not None:
+            near, still = np.concatenate([self._near.weights.ravel(), self._near.intercepts]), NEARLY_STILL
         found, ended = self._minimise(rows, own, chosen, near, still)
         k = u.shape[-1]
         self.weights, self.intercepts = (part.copy() for part in self._split(found, k))
         losses = [loss_and_gradient(rows, own, *self._split(at, k))[0] for at in (self._start(k), found)]
-        return Convergence(loss_before=losses[0], loss_after=losses[1], **ended)
-
-    def _parameters_nearby(self) -> HostArray | None:
-        """Return the parameters of a fit to nearly the same rows."""
-        near = self._near
-        if not isinstance(near, AffineScaling) or near.weights is None or near.intercepts is None:
-            return None
-        return np.concatenate([near.weights.ravel(), near.intercepts])
+        return ended.with_losses(*losses)
 
     def _minimise(
         self,
@@ -254,7 +242,7 @@ class AffineScaling(Recalibration):
         penalties: Penalties,
         begin: HostArray | None = None,
         still: float = STILL,
-    ) -> tuple[HostArray, dict[str, Any]]:
+    ) -> tuple[HostArray, Ended]:
         """Minimise by Newton steps, or by L-BFGS where the Hessian would be too large."""
         k = u.shape[1]
         objective, bends = self.objective(u, counts, penalties), self._bends(k, penalties)
@@ -279,7 +267,7 @@ class AffineScaling(Recalibration):
                 found, ended = newton_minimum(objective, hessian, start, logits, reason, still)
         held = bends[: start.size - k].min() > 0
         if not held and loss_and_gradient(u, counts, *self._split(found, k))[0] < _NO_LOSS:
-            raise diverging(reason(), ended["gradient"], np.inf)  # larger weights would still lower the loss
+            raise diverging(reason(), ended.gradient, np.inf)  # larger weights would still lower the loss
         return found, ended
 
     def objective(self, u: HostArray, counts: HostArray, penalties: Penalties) -> Objective:
@@ -301,9 +289,8 @@ class AffineScaling(Recalibration):
         xp = namespace(values)
         weights, intercepts = like(self.weights, values), like(self.intercepts, values)
         moved = mapped(xp.reshape(values, (-1, k)), weights, intercepts)
-        note = f"recalibrated by {self.describe()} (fitted on {self.n} instances)"
-        if getattr(predictions, "logits", None) is None:
-            note += "; no logits were given, so it acts on log-probabilities"
+        given = getattr(predictions, "logits", None) is not None
+        note = self._note if given else f"{self._note}; no logits were given, so it acts on log-probabilities"
         return with_scores(predictions, xp.reshape(moved, values.shape), note)
 
 
@@ -367,15 +354,11 @@ class VectorScaling(AffineScaling):
     penalty: float | Literal["cv"] | None = None
     method: ClassVar[str] = "vector"
 
-    def _split(self, parameters: HostArray, k: int) -> tuple[HostArray, HostArray]:
-        return parameters[:k], parameters[k:]
+    def _identity(self, k: int) -> HostArray:
+        return np.ones(k)
 
-    def _start(self, k: int) -> HostArray:
-        return np.concatenate([np.ones(k), np.zeros(k)])
-
-    def _bends(self, k: int, penalties: Penalties) -> HostArray:
-        of_intercepts, of_weights = penalties
-        return np.repeat([2 * of_weights / k, 2 * of_intercepts / k], k)
+    def _penalised(self, k: int) -> HostArray:
+        return np.ones(k)
 
     def _candidates(self, k: int, total: float) -> list[Penalties]:
         one = 0.5 * k / total  # one unit of ridge, shared by all labels, as a factor of a mean of squares
@@ -442,24 +425,19 @@ class MatrixScaling(AffineScaling):
     """
 
     penalty: float | Literal["cv"] = "cv"
+    weights: HostArray = learned("k", "k")
     method: ClassVar[str] = "matrix"
 
     def __post_init__(self) -> None:
         check_penalty(self.penalty, self.penalties, self.folds)
         super().__post_init__()
 
-    def _split(self, parameters: HostArray, k: int) -> tuple[HostArray, HostArray]:
-        return parameters[: k * k].reshape(k, k), parameters[k * k :]
+    def _identity(self, k: int) -> HostArray:
+        return np.eye(k)
 
-    def _start(self, k: int) -> HostArray:
-        return np.concatenate([np.eye(k).ravel(), np.zeros(k)])
-
-    def _bends(self, k: int, penalties: Penalties) -> HostArray:
-        of_intercepts, of_weights = penalties
-        off = (1.0 - np.eye(k)) * 2 * of_weights / (k * (k - 1))
-        return np.append(off.ravel(), np.full(k, 2 * of_intercepts / k))
+    def _penalised(self, k: int) -> HostArray:
+        return 1.0 - np.eye(k)
 
     def _candidates(self, k: int, total: float) -> list[Penalties]:
-        assert self.penalty is not None
         weight = self.penalty if self.weight_penalty is None else self.weight_penalty
         return list(itertools.product(self._grid(self.penalty), self._grid(weight)))

@@ -17,8 +17,8 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from credibly._arrays.checks import require_integer, scalar
-from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError, one_of
+from credibly._arrays.checks import require_integer
+from credibly._arrays.errors import UnsupportedError, one_of, require, require_type
 from credibly._arrays.namespace import Array, HostArray, as_float64, like, namespace, to_host
 from credibly._arrays.philox import made_with_rng
 from credibly.predictions import ClassPredictions, Dirichlet, Ensemble, Point
@@ -34,11 +34,13 @@ from credibly.recalibrate.heads import (
     standardised,
     train,
 )
-from credibly.recalibrate.minimum import Convergence, minimum
-from credibly.recalibrate.scores import IMPOSSIBLE, mean_scores, scores_of, shares_of, weights_of
+from credibly.recalibrate.learned import learned, recorded, require_saved
+from credibly.recalibrate.minimum import Convergence, Ended, minimum
+from credibly.recalibrate.scores import mean_scores, require_finite_logits, scores_of, shares_of, weights_of
 
 _NO_SPREAD = "raters vary no more than independent draws from the mean would: the best alpha0 is infinite"
 _ALL_SPREAD = "the raters of every instance agree: the best alpha0 is 0"
+_LEAVE_OUT = "Leave them out, or fit with them."
 _FAR = 20.0
 
 _LEAST_LOG = -700.0  # of a positive number in double precision
@@ -88,7 +90,7 @@ class Head:
         near, far = (self.loss(np.full(self.likelihood.n, at), 0.0)[0] for at in (-_FAR, _FAR))
         return _ALL_SPREAD if near < far else _NO_SPREAD
 
-    def fit(self, penalty: float) -> tuple[HostArray, dict[str, Any]]:
+    def fit(self, penalty: float) -> tuple[HostArray, Ended]:
         """Return the parameters and how the fit ended."""
         if len(self.sizes) > 2:
             held = fold_members(len(self.share), "split", self.rng, self.clusters)[0]
@@ -154,13 +156,7 @@ def log_probabilities(predictions: ClassPredictions, zero: float | None = None) 
     """Return the log-probabilities of the mean as features."""
     values = scores_of(predictions, zero).values
     values = mean_scores(values, weights_of(predictions)) if values.ndim == 3 else values
-    if scalar(namespace(values).min(values)) < IMPOSSIBLE / 2:
-        raise UnsupportedError(
-            "log-probabilities as features",
-            "must be finite",
-            "some logits are -inf",
-            "Give your own features, or finite logits.",
-        )
+    require_finite_logits(values, "a head of log-probabilities", "Give your own features, or finite logits.")
     return values
 
 
@@ -231,23 +227,14 @@ class AlphaCalibration(Recalibration):
     folds: Folds = 5
     hidden: tuple[int, ...] = (16, 16)
     rng: int = 0
-    parameters: HostArray | None = dataclasses.field(default=None, init=False, repr=False)
-    sizes: HostArray | None = dataclasses.field(default=None, init=False, repr=False)
-    feature_centre: HostArray | None = dataclasses.field(default=None, init=False, repr=False)
-    feature_scale: HostArray | None = dataclasses.field(default=None, init=False, repr=False)
-    own_features: bool | None = dataclasses.field(default=None, init=False, repr=False)
-    chosen_penalty: float | None = dataclasses.field(default=None, init=False)
-    cv_losses: HostArray | None = dataclasses.field(default=None, init=False, repr=False)
+    parameters: HostArray = learned("p")
+    sizes: HostArray = learned("l")
+    feature_centre: HostArray = learned("d")
+    feature_scale: HostArray = learned("d")
+    own_features: bool | None = recorded()
+    chosen_penalty: float | None = recorded(shown=True)
+    cv_losses: HostArray | None = recorded()
     method: ClassVar[str] = "alpha"
-    learned: ClassVar[tuple[str, ...]] = (
-        "parameters",
-        "sizes",
-        "feature_centre",
-        "feature_scale",
-        "own_features",
-        "chosen_penalty",
-        "cv_losses",
-    )
     takes_features: ClassVar[bool] = True
     changes_mean: ClassVar[bool] = False
 
@@ -255,17 +242,14 @@ class AlphaCalibration(Recalibration):
         one_of("`head`", self.head, (None, "scalar", "linear", "neural"))
         check_penalty(self.penalty, self.penalties, self.folds)
         self.rng = require_integer(self.rng, "rng", 0)
-        if not isinstance(self.hidden, (tuple, list)):
-            raise InputTypeError(
-                "`hidden`", "must be a tuple of layer sizes", f"got {self.hidden!r}", "Try (16, 16)."
-            )
+        several = isinstance(self.hidden, (tuple, list))
+        require_type(several, "must be a tuple of layer sizes", "Try (16, 16).", hidden=self.hidden)
         self.hidden = tuple(require_integer(units, "hidden", 1) for units in self.hidden)
 
     def describe(self) -> str:
         """Return the kind of head in words."""
         sizes = self._layers
         if sizes[0] == 0:
-            assert self.parameters is not None
             return f"AlphaCalibration, alpha0 = {float(np.exp(self.parameters[0])):.4g}"
         kind = "linear" if len(sizes) == 2 else "neural"
         return f"AlphaCalibration, {kind} in {sizes[0]} features"
@@ -290,7 +274,6 @@ class AlphaCalibration(Recalibration):
         return namespace(given._leading).exp(self._log_alpha0(given, features))
 
     def _log_alpha0(self, predictions: ClassPredictions, features: Any) -> Array:
-        assert self.feature_centre is not None and self.feature_scale is not None
         width = self._layers[0]
         inputs = self._features(predictions, features, width)
         inputs = standardised(inputs, self.feature_centre, self.feature_scale)
@@ -300,57 +283,35 @@ class AlphaCalibration(Recalibration):
         """Return the features given, the log-probabilities of the mean, or none at all."""
         leading = predictions._leading
         if width == 0:
-            if features is not None:
-                raise InputError(
-                    "`features`", "were not used by the fit", "got some", "Leave them out, or fit with them."
-                )
+            require(features is None, "were not used by the fit", _LEAVE_OUT, features=features)
             return predictions.xp.reshape(as_float64(leading), (len(predictions), -1))[:, :0]
         if features is None:
-            if self.own_features:
-                raise InputError(
-                    "`features`",
-                    f"must be given: the fit used {width} features",
-                    "got none",
-                    "Pass the features of these instances.",
-                )
-            return log_probabilities(predictions, self.zero)
-        if width is not None and not self.own_features:
-            raise InputError(
-                "`features`",
-                "were not used by the fit, which took log-probabilities",
-                "got some",
-                "Leave them out, or fit with them.",
+            rule, remedy = (
+                f"must be given: the fit used {width} features",
+                "Pass the features of these instances.",
             )
+            require(not self.own_features, rule, remedy, features=features)
+            return log_probabilities(predictions, self.zero)
+        own = width is None or self.own_features
+        require(own, "were not used by the fit, which took log-probabilities", _LEAVE_OUT, features=features)
         return features_by_pass(features, predictions, width)
 
     @property
     def _layers(self) -> tuple[int, ...]:
-        assert self.sizes is not None
         return tuple(int(size) for size in self.sizes)
 
     def _shapes(self) -> dict[str, tuple[int, ...]]:
         given = np.atleast_1d(np.asarray(self.sizes))
-        if given.dtype.kind not in "iuf" or given.size < 2 or (given[1:] < 1).any() or given[0] < 0:
-            raise InputError(
-                "a recalibration",
-                "must hold the sizes of at least two layers as 'sizes'",
-                f"got {self.sizes!r}",
-                "Save it again, or fit again.",
-            )
-        width = self._layers[0]
-        return {
-            "sizes": given.shape,
-            "parameters": (n_parameters(self._layers),),
-            "feature_centre": (width,),
-            "feature_scale": (width,),
-        }
+        sound = given.dtype.kind in "iuf" and given.size > 1 and given[0] >= 0 and (given[1:] >= 1).all()
+        require_saved(sound, "the sizes of at least two layers", "sizes", self.sizes)
+        width = (self._layers[0],)
+        parameters = (n_parameters(self._layers),)
+        return super()._shapes() | {"parameters": parameters, "feature_centre": width, "feature_scale": width}
 
     def _fit(self, data: FitData, features: Array | None) -> Convergence:
         head = self.head or ("scalar" if features is None else "linear")
-        if head == "scalar" and features is not None:
-            raise InputError(
-                "`features`", 'are not used with head="scalar"', "got some", 'Use head="linear".'
-            )
+        used = head != "scalar" or features is None
+        require(used, 'are not used with head="scalar"', 'Use head="linear".', features=features)
         likelihood, share, rows, members = likelihood_of(data)
         self.own_features = features is not None
         inputs = self._features(data.predictions, features, 0 if head == "scalar" else None)
@@ -373,7 +334,7 @@ class AlphaCalibration(Recalibration):
         self.parameters, ended = fitted.fit(chosen)
         outputs = forward(host, self.parameters, self._layers)
         before, after = likelihood.limit(), likelihood(outputs)[0]
-        return Convergence(loss_before=-float(share @ before), loss_after=-float(share @ after), **ended)
+        return ended.with_losses(-float(share @ before), -float(share @ after))
 
     def _map(self, predictions: ClassPredictions, features: Array | None) -> ClassPredictions:
         base = base_of(predictions, self.zero)

@@ -10,13 +10,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-import numpy as np
-
 from credibly._arrays.checks import require_integer
 from credibly._arrays.errors import InputError, InputTypeError, Remedy
 from credibly._arrays.namespace import Array
 from credibly.predictions import ClassPredictions, Ensemble, as_point, cluster_codes
 from credibly.recalibrate.fit_data import FitData, checked, digest_of, fit_data
+from credibly.recalibrate.learned import declared, require_sound, shapes_of
 from credibly.recalibrate.minimum import Convergence
 from credibly.results.base import jsonable
 
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
 
 FORMAT = "credibly.recalibrate"
 VERSION = 1
+FIT_AGAIN = "Fit again on predictions of this model."
 
 
 @dataclasses.dataclass(eq=False)
@@ -37,8 +37,6 @@ class Recalibration(ABC):
 
     method: ClassVar[str]
     """Name in files and on the command line."""
-    learned: ClassVar[tuple[str, ...]]
-    """Attributes that `fit` sets, beside those that all methods share."""
     takes_features: ClassVar[bool] = False
     takes_groups: ClassVar[bool] = False
     """Whether `fit` can be given groups."""
@@ -47,8 +45,6 @@ class Recalibration(ABC):
     changes_mean: ClassVar[bool] = True
     kinds: ClassVar[tuple[str, ...]] = ("Point", "Ensemble", "Dirichlet")
     """Types of predictions it is defined for."""
-    positive: ClassVar[tuple[str, ...]] = ()
-    """Learned attributes whose numbers must be above 0."""
 
     convergence: Convergence | None = dataclasses.field(default=None, init=False, repr=False)
     digest: str | None = dataclasses.field(default=None, init=False, repr=False)
@@ -58,7 +54,7 @@ class Recalibration(ABC):
     notes: tuple[str, ...] = dataclasses.field(default=(), init=False, repr=False)
     zero: float | None = dataclasses.field(default=None, init=False, repr=False)
     """What stored zeros were read as in the fit; None if there were none."""
-    _near: Recalibration | None = dataclasses.field(default=None, init=False, repr=False)
+    _near: Self | None = dataclasses.field(default=None, init=False, repr=False)
     """A fit to nearly the same rows, from whose parameters this one may start."""
 
     def fit(
@@ -187,8 +183,8 @@ class Recalibration(ABC):
 
     @property
     def fitted_by_group(self) -> bool:
-        """Whether `apply` needs the groups of the instances."""
-        return False
+        """Whether `apply` needs the groups of the instances: `fit` was given some."""
+        return any(own.by_group and getattr(self, name) for name, own in declared(self).items())
 
     @property
     def is_fitted(self) -> bool:
@@ -221,7 +217,7 @@ class Recalibration(ABC):
             "version": VERSION,
             "method": self.method,
             "settings": jsonable(self.settings()),
-            "learned": {name: jsonable(getattr(self, name)) for name in self.learned},
+            "learned": {name: jsonable(getattr(self, name)) for name in declared(self)},
             "convergence": jsonable(self.convergence),
             "digest": self.digest,
             "n": self.n,
@@ -257,31 +253,19 @@ class Recalibration(ABC):
     def _from_dict(cls, values: Mapping[str, Any]) -> Self:
         """Make a fitted object from what `to_dict` gave; the reader has checked the outer form."""
         made = cls(**{name: _tupled(value) for name, value in values["settings"].items()})
-        for name in cls.learned:
-            value = values["learned"][name]
-            setattr(made, name, np.asarray(value, dtype=np.float64) if isinstance(value, list) else value)
+        for name, own in declared(cls).items():
+            setattr(made, name, own.read(values["learned"][name]))
         made._restore(values)
         made._require_sound()
         return made
 
     def _shapes(self) -> dict[str, tuple[int, ...]]:
         """Return the shapes of the learned numbers that `apply` computes with."""
-        return {}
+        return shapes_of(self)
 
     def _require_sound(self) -> None:
         """Raise unless what was read from a file are numbers that a fit can have found."""
-        for name, shape in self._shapes().items():
-            value = np.asarray(getattr(self, name))
-            sound = value.dtype.kind in "iuf" and value.shape == shape and bool(np.isfinite(value).all())
-            if not sound or (name in self.positive and bool((value <= 0).any())):
-                what = "a finite number" if shape == () else f"finite numbers of shape {shape}"
-                above = " above 0" if name in self.positive else ""
-                raise InputError(
-                    "a recalibration",
-                    f"must hold {what}{above} as {name!r}",
-                    f"got {getattr(self, name)!r}",
-                    "Save it again, or fit again.",
-                )
+        require_sound(self, self._shapes())
 
     def _restore(self, values: Mapping[str, Any]) -> None:
         ended = {name: value for name, value in values["convergence"].items() if name in _CONVERGENCE}
@@ -304,12 +288,8 @@ class Recalibration(ABC):
 
     def _require_fitted(self) -> None:
         if not self.is_fitted:
-            raise InputError(
-                f"`{type(self).__name__}`",
-                "must be fitted first",
-                "it is not",
-                "Call `.fit(predictions, labels)`.",
-            )
+            remedy = "Call `.fit(predictions, labels)`."
+            raise InputError(f"`{type(self).__name__}`", "must be fitted first", "it is not", remedy)
 
     def _require_kind(self, predictions: Any) -> None:
         if type(predictions).__name__ not in self.kinds:
@@ -318,12 +298,9 @@ class Recalibration(ABC):
                 remedy += ", or use TemperatureScaling or MemberTemperatures"
             if self.kinds == ("Ensemble",):
                 remedy = "Use TemperatureScaling for one distribution per instance"
-            raise InputTypeError(
-                f"`{type(self).__name__}`",
-                f"is defined for {' and '.join(self.kinds)} predictions",
-                f"got {type(predictions).__name__}",
-                f"{remedy}.",
-            )
+            rule = f"is defined for {' and '.join(self.kinds)} predictions"
+            evidence = f"got {type(predictions).__name__}"
+            raise InputTypeError(f"`{type(self).__name__}`", rule, evidence, f"{remedy}.")
 
     def _seen(self, features: Any, groups: Any) -> Any:
         """Return what the method sees of the instances beside their predictions; the rest is refused."""
@@ -364,12 +341,13 @@ class Recalibration(ABC):
 
     def _require_like_the_fit(self, predictions: Any) -> None:
         if predictions.n_classes != self.n_classes:
-            raise InputError(
-                "predictions",
-                f"must have the {self.n_classes} classes of the fit",
-                f"got {predictions.n_classes}",
-                "Fit again on predictions of this model.",
-            )
+            rule, remedy = f"must have the {self.n_classes} classes of the fit", FIT_AGAIN
+            raise InputError("predictions", rule, f"got {predictions.n_classes}", remedy)
+
+    @property
+    def _note(self) -> str:
+        """What recalibrated predictions say of how they were made."""
+        return f"recalibrated by {self.describe()} (fitted on {self.n} instances)"
 
     @abstractmethod
     def _fit(self, data: Any, seen: Any) -> Convergence:

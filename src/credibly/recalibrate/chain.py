@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
-from credibly._arrays.errors import InputError, InputTypeError
+from credibly._arrays.errors import require, require_type
 from credibly.recalibrate.base import Recalibration
 from credibly.recalibrate.minimum import Convergence
 from credibly.recalibrate.reals import RealData, mean_losses
@@ -35,19 +35,13 @@ class Chain(Recalibration):
 
     steps: tuple[Recalibration, ...] = ()
     method: ClassVar[str] = "chain"
-    learned: ClassVar[tuple[str, ...]] = ()
 
     def __post_init__(self) -> None:
         given = self.steps if isinstance(self.steps, (tuple, list)) else (self.steps,)
-        wrong = [step for step in given if not isinstance(step, Recalibration)]
-        if wrong:
-            raise InputTypeError(
-                "`steps`", "must be recalibrations", f"got {wrong[0]!r}", "Try `TemperatureScaling()`."
-            )
-        if not self.steps:
-            raise InputError(
-                "`steps`", "must contain at least one", "got none", "Add `TemperatureScaling()`."
-            )
+        for step in given:
+            known = isinstance(step, Recalibration)
+            require_type(known, "must be recalibrations", "Try `TemperatureScaling()`.", steps=step)
+        require(given, "must contain at least one", "Add `TemperatureScaling()`.", steps=given)
         self.steps = tuple(self.steps)
 
     @property

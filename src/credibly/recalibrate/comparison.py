@@ -1,21 +1,12 @@
-"""Before and after: recalibrations fitted on some folds and measured on the others, paired by instance.
-
-Paired differences of statistics: one instance, two predictions.
-"""
+"""Before and after: recalibrations fitted on some folds and measured on the others, paired by instance."""
 
 from __future__ import annotations
 
-import dataclasses
-import math
-import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
 from credibly._arrays.checks import require_integer
-from credibly._arrays.errors import CrediblyError, InputError, InputTypeError, UnsupportedError
-from credibly._arrays.namespace import Array, HostArray, like, namespace, to_host
+from credibly._arrays.errors import CrediblyError, InputError, UnsupportedError, require_type
 from credibly._arrays.philox import Seed, as_seed, takes_rng
 from credibly._arrays.progress import Progress
 from credibly.hypotests.calibration.calibration_test import asking_tests, require_resamples
@@ -25,200 +16,28 @@ from credibly.hypotests.resampling.choices import require_drawable
 from credibly.hypotests.resampling.requests import Asking, answered, side_by_side
 from credibly.learners.basis import check_features
 from credibly.predictions import (
-    Dataset,
     LabelCounts,
     Predictions,
     RealPredictions,
     Rows,
     as_labels,
     as_rows,
+    cluster_codes,
     paired,
 )
-from credibly.predictions.base import P
 from credibly.predictions.passes import detached
 from credibly.predictions.quantiles import in_common_terms
-from credibly.raters import decompose_disagreement, decompose_loss
-from credibly.raters.disagreement import overall_evidence
-from credibly.raters.loss import loss_evidence
 from credibly.recalibrate.base import Recalibration
+from credibly.recalibrate.changes import rater_changes, says_enough, statistic_changes
+from credibly.recalibrate.crossfit import cross_fitted
 from credibly.recalibrate.files import named_recalibration
-from credibly.recalibrate.fit_data import FitData, checked
+from credibly.recalibrate.fit_data import checked
 from credibly.recalibrate.folds import fold_members
-from credibly.recalibrate.groups import Groups
 from credibly.results.curves import EnvelopeCurve, ReliabilityCurve
-from credibly.results.decompositions import DisagreementDecomposition, LossDecomposition
-from credibly.results.estimates import Estimate, mean_error
-from credibly.results.recalibration import Change, MethodChanges, RecalibrationReport
+from credibly.results.recalibration import MethodChanges, RecalibrationReport
 from credibly.results.tests import HypotestResult
 from credibly.statistics import Statistic
-from credibly.statistics.linear import Linear
 from credibly.statistics.registry import as_statistic
-
-_UNPAIRED = (
-    "the interval adds the standard errors before and after instead of using the pairing, so it is never "
-    "too short"
-)
-
-_ROOT = "it is a difference of square roots; look at the squared errors, whose difference has an interval"
-
-
-def statistic_changes(
-    before: Predictions,
-    after: Predictions,
-    labels: Any,
-    chosen: list[Statistic],
-    tests_before: Mapping[str, HypotestResult],
-    tests_after: Mapping[str, HypotestResult],
-    codes: HostArray | None = None,
-) -> list[Change]:
-    """Return the statistics that take these labels, before and after."""
-    counted = isinstance(labels, LabelCounts)
-    found = []
-    for statistic in chosen:
-        if counted and "counts" not in statistic.traits.labels:
-            continue
-        if isinstance(after, RealPredictions) and not _says_enough(statistic, after):
-            continue  # a Gaussian has become quantiles, which have no density
-        own, moved = (statistic(one, labels, clusters=codes) for one in (before, after))
-        difference = _paired(statistic, before, after, labels, moved.value - own.value, codes)
-        if difference is None:
-            reason = own.interval_refusal or moved.interval_refusal or "it has no standard error here"
-            difference = _difference(statistic.name, own, moved, None, reason)
-        name = statistic.name
-        found.append(Change(name, own, moved, difference, tests_before.get(name), tests_after.get(name)))
-    return found
-
-
-def _paired(
-    statistic: Statistic,
-    before: Predictions,
-    after: Predictions,
-    labels: Any,
-    value: float,
-    codes: HostArray | None,
-) -> Estimate | None:
-    """Return the mean difference of contributions where the statistic is a mean over instances."""
-    first, second = statistic.bind(before), statistic.bind(after)
-    if not (
-        isinstance(first, Linear)
-        and isinstance(second, Linear)
-        and first.terms.is_mean
-        and math.isfinite(value)
-    ):
-        return None
-    batch = as_labels(before, labels)
-    own = first.contributions(batch)[0, :]
-    xp = namespace(own)
-    size = max(statistic.term_size, float(to_host(xp.max(xp.abs(own)))))
-    return _mean_difference(statistic.name, second.contributions(batch)[0, :] - own, value, codes, size)
-
-
-def _mean_difference(
-    name: str, change: Array, value: float, codes: HostArray | None, size: float = 1.0
-) -> Estimate:
-    n = int(change.shape[0])
-    xp = namespace(change)
-    if not bool(xp.any(change != 0.0)):
-        return Estimate(name, value, 0.0, n, notes=("no instance changed",))
-    return Estimate(name, value, n=n, **mean_error(change, codes, size))
-
-
-def rater_changes(
-    before: Predictions,
-    after: Predictions,
-    counts: LabelCounts,
-    n_bins: int,
-    codes: HostArray | None = None,
-) -> list[Change]:
-    """Return losses over raters and disagreement between them, before and after."""
-    if int(namespace(counts.totals).max(counts.totals)) < 2:
-        return []  # nobody to disagree with
-    with warnings.catch_warnings():  # rows with one rater stand in the notes of the decompositions
-        warnings.simplefilter("ignore", UserWarning)
-        settings: dict[str, Any] = {"n_bins": n_bins, "clusters": codes}
-        losses = [decompose_loss(one, counts, **settings) for one in (before, after)]
-        pairs = [decompose_disagreement(one, counts, **settings) for one in (before, after)]
-    keep = counts.totals >= 2
-    kept = [Dataset(one[keep], counts[keep]) for one in (before, after)]
-    moved = [
-        evidence(kept[1]).means[0] - evidence(kept[0]).means[0]
-        for evidence in (loss_evidence, overall_evidence)
-    ]
-    rows = [namespace(one).sum(one, axis=0) for one in moved]
-    kept_codes = None if codes is None else codes[to_host(keep)]
-    return [
-        *_loss_changes(losses[0], losses[1], rows[0], kept_codes),
-        *_disagreement_changes(pairs[0], pairs[1], rows[1], kept_codes),
-    ]
-
-
-def _loss_changes(
-    before: LossDecomposition, after: LossDecomposition, change: Array, codes: HostArray | None
-) -> list[Change]:
-    found = []
-    for name in ("expected", "epistemic"):  # irreducible loss is the same before and after
-        own, moved = getattr(before, name), getattr(after, name)
-        difference = _mean_difference(f"{name}_loss", change, moved.value - own.value, codes)
-        found.append(Change(f"{name}_loss", own, moved, difference))
-    found += [
-        _unpaired(f"{name}_loss", getattr(before, name), getattr(after, name))
-        for name in ("calibration", "dispersion")
-    ]
-    return found
-
-
-def _disagreement_changes(
-    before: DisagreementDecomposition,
-    after: DisagreementDecomposition,
-    change: Array,
-    codes: HostArray | None,
-) -> list[Change]:
-    value = after.expected.value - before.expected.value
-    loss = Change(
-        "disagreement_loss",
-        before.expected,
-        after.expected,
-        _mean_difference("disagreement_loss", change, value, codes),
-    )
-    squared = _unpaired("disagreement_calibration_loss", before.calibration, after.calibration)
-    roots = before.calibration_error, after.calibration_error
-    error = Change(
-        "disagreement_calibration_error",
-        *roots,
-        _difference("disagreement_calibration_error", *roots, None, _ROOT),
-    )
-    return [loss, squared, error]
-
-
-def _unpaired(name: str, before: Estimate, after: Estimate) -> Change:
-    refusal = before.interval_refusal or after.interval_refusal
-    stderr = None
-    if refusal is None and before.stderr is not None and after.stderr is not None:
-        stderr = before.stderr + after.stderr
-    return Change(name, before, after, _difference(name, before, after, stderr, refusal, (_UNPAIRED,)))
-
-
-def _difference(
-    name: str,
-    before: Estimate,
-    after: Estimate,
-    stderr: float | None,
-    refusal: str | None,
-    notes: tuple[str, ...] = (),
-) -> Estimate:
-    value = after.value - before.value
-    degrees = [one.degrees_of_freedom for one in (before, after) if one.degrees_of_freedom is not None]
-    return Estimate(
-        name,
-        value,
-        stderr,
-        before.n,
-        notes=notes,
-        interval_refusal=refusal,
-        n_clusters=before.n_clusters,
-        degrees_of_freedom=min(degrees, default=None),
-    )
-
 
 STATISTICS = ("log_loss", "brier", "accuracy", "confidence_gap", "confidence_ece", "classwise_ece")
 
@@ -332,42 +151,37 @@ def recalibration_report(
     >>> change.difference.interval()[1] < 0
     True
     """
-    ids = _cluster_ids(predictions, labels, clusters, blocks)
+    codes = cluster_codes(predictions, clusters, blocks)
     predictions, labels = paired(predictions, labels)
     given = predictions if isinstance(predictions, RealPredictions) else checked(predictions)
     as_labels(given, labels)
     folds = require_integer(cv, "cv", 2)
-    if len(given) < 2 * folds:
-        raise InputError(
-            "`cv`",
-            "must leave at least two instances per fold",
-            f"got {folds} folds for {len(given)} instances",
-            "Use fewer folds or more data.",
-        )
+    _require_enough(folds, len(given) // 2, "two instances per fold", f"{len(given)} instances")
     if n_resamples != 0:
         require_resamples(n_resamples)
     seed = as_seed(rng)
     inputs = None if features is None else check_features(features, given)
     chosen = _chosen(statistics, n_bins, given)
     asked = _unasked(given, features, groups) if methods is None else _named(methods)
-    for_all = set() if methods is not None else {name for name in asked if not name.endswith(GROUPED)}
-    codes = None if ids is None else np.unique(ids, return_inverse=True)[1]
-    parts = fold_members(len(given), folds, seed) if codes is None else _whole_folds(codes, folds, seed)
+    if codes is not None:
+        number = int(codes.max()) + 1
+        _require_enough(folds, number, "one cluster for every fold", f"{number} clusters")
+    parts = fold_members(len(given), folds, seed, codes)
     counted = isinstance(labels, LabelCounts)
 
     def tested(predictions: Predictions) -> tuple[dict[str, HypotestResult], Any]:
-        rows = detached(as_rows(predictions, labels, clusters=ids))
+        rows = detached(as_rows(predictions, labels, clusters=codes))
         drawn = (0 if counted else n_resamples, seed)
         return _tests_and_curve(rows, chosen, *drawn, n_bins=n_bins)
 
     made: dict[str, tuple[Recalibration, Predictions]] = {}
     failed: dict[str, str] = {}
-    for name, method in asked.items():
+    for name, (method, by_group) in asked.items():
+        beside = {
+            "features": inputs if method.takes_features else None,
+            "groups": groups if by_group else None,
+        }
         try:
-            beside = {
-                "features": inputs if method.takes_features else None,
-                "groups": groups if method.takes_groups and name not in for_all else None,
-            }
             made[name] = cross_fitted(method, given, labels, beside, parts, codes)
         except CrediblyError as error:
             failed[name] = str(error)
@@ -382,44 +196,18 @@ def recalibration_report(
             moved, own_curve = tested(own)
             changes = statistic_changes(before, after[name], labels, chosen, tests, moved, codes)
             changes += rater_changes(given, own, labels, n_bins, codes) if counted else []
-            found[name] = MethodChanges(
-                name,
-                whole.describe(),
-                {change.name: change for change in changes},
-                own_curve,
-                notes=whole.notes,
-            )
+            by_name = {change.name: change for change in changes}
+            found[name] = MethodChanges(name, whole.describe(), by_name, own_curve, notes=whole.notes)
         if progress is not None:
             progress(done, len(asked))
-    return RecalibrationReport(
-        found,
-        curve,
-        len(given),
-        len(parts),
-        {"cv": folds, "n_bins": n_bins, "n_resamples": n_resamples, "seed": list(seed)},
-        (*given.notes, *notes),
-    )
+    settings = {"cv": folds, "n_bins": n_bins, "n_resamples": n_resamples, "seed": list(seed)}
+    return RecalibrationReport(found, curve, len(given), len(parts), settings, (*given.notes, *notes))
 
 
-def _cluster_ids(predictions: Any, labels: Any, clusters: Any, blocks: int | None) -> HostArray | None:
-    """Return which rows belong together, as they are given or as data that were read bring it."""
-    if clusters is None and blocks is None and not isinstance(predictions, Dataset):
-        return None
-    found: HostArray | None = as_rows(predictions, labels, clusters=clusters, blocks=blocks).sample.clusters
-    return found
-
-
-def _whole_folds(codes: HostArray, folds: int, seed: Any) -> list[HostArray]:
-    """Return the held-out rows of every fold, all rows of a cluster in the same."""
-    number = int(codes.max()) + 1
-    if number < folds:
-        raise InputError(
-            "`cv`",
-            "must leave at least one cluster for every fold",
-            f"got {folds} folds for {number} clusters",
-            "Use fewer folds.",
-        )
-    return [np.flatnonzero(np.isin(codes, part)) for part in fold_members(number, folds, seed)]
+def _require_enough(folds: int, most: int, what: str, given: str) -> None:
+    if folds > most:
+        rule, evidence = f"must leave at least {what}", f"got {folds} folds for {given}"
+        raise InputError("`cv`", rule, evidence, "Use fewer folds or more data.")
 
 
 def _in_same_terms(
@@ -435,11 +223,11 @@ def _in_same_terms(
 def _chosen(
     statistics: Sequence[str | Statistic] | None, n_bins: int, predictions: Predictions
 ) -> list[Statistic]:
-    if isinstance(statistics, (str, Statistic)):
-        raise InputTypeError("`statistics`", "must be a sequence", f"got {statistics!r}", "Pass a list.")
+    alone = isinstance(statistics, (str, Statistic))
+    require_type(not alone, "must be a sequence", "Pass a list.", statistics=statistics)
     if statistics is None and isinstance(predictions, RealPredictions):
         known = (as_statistic(name) for name in REAL_STATISTICS)
-        return [one for one in known if _says_enough(one, predictions)]
+        return [one for one in known if says_enough(one, predictions)]
     names = statistics
     if names is None:
         names = (*STATISTICS, "skce") if len(predictions) <= MOST_PAIRED_ROWS else STATISTICS
@@ -451,19 +239,11 @@ def _chosen(
     return found
 
 
-def _says_enough(statistic: Statistic, predictions: RealPredictions) -> bool:
-    """Tell whether such predictions say what the statistic needs: quantiles have no density."""
-    try:
-        statistic.bind(predictions[:1])
-    except CrediblyError:
-        return False
-    return True
+Asked = dict[str, tuple[Recalibration, bool]]
+"""Unfitted recalibrations by name, and whether each is given the groups."""
 
 
-GROUPED = " by group"
-
-
-def _unasked(given: Predictions, features: Any, groups: Any) -> dict[str, Recalibration]:
+def _unasked(given: Predictions, features: Any, groups: Any) -> Asked:
     """Return the methods to compare where none is named: also those that use what is given beside."""
     real = isinstance(given, RealPredictions)
     names = REAL_REPAIRS if real else REPAIRS
@@ -471,33 +251,25 @@ def _unasked(given: Predictions, features: Any, groups: Any) -> dict[str, Recali
         names = (*names, *OF_SEVERAL, *(OF_FEW if checked(given).n_classes <= MOST_FEW else ()))
     if real and features is not None:
         names = (*names, "scale_by_features")
-    found = {name: named_recalibration(name) for name in names}
-    if groups is not None:
-        for name in REALS_BY_GROUP if real else BY_GROUP:
-            found[f"{name}{GROUPED}"] = named_recalibration(name)
-    return found
+    by_group = () if groups is None else REALS_BY_GROUP if real else BY_GROUP
+    found = {name: (named_recalibration(name), False) for name in names}
+    return found | {f"{name} by group": (named_recalibration(name), True) for name in by_group}
 
 
-def _named(methods: Sequence[str | Recalibration]) -> dict[str, Recalibration]:
-    """Return unfitted recalibrations by name."""
-    if isinstance(methods, (str, Recalibration)) or not isinstance(methods, Sequence) or not methods:
-        raise InputTypeError(
-            "`methods`",
-            "must be a sequence with at least one method",
-            f"got {methods!r}",
-            'Pass a list: ["temperature"].',
-        )
-    found: dict[str, Recalibration] = {}
+def _named(methods: Sequence[str | Recalibration]) -> Asked:
+    """Return the methods that were asked for; those that take groups are given them."""
+    several = isinstance(methods, Sequence) and not isinstance(methods, str) and methods
+    rule, remedy = "must be a sequence with at least one method", 'Pass a list: ["temperature"].'
+    require_type(several, rule, remedy, methods=methods)
+    found: Asked = {}
     for one in methods:
-        if not isinstance(one, (str, Recalibration)):
-            raise InputTypeError(
-                "`methods`", "must be names or recalibrations", f"got {one!r}", 'Try "temperature".'
-            )
+        known = isinstance(one, (str, Recalibration))
+        require_type(known, "must be names or recalibrations", 'Try "temperature".', methods=one)
         own = named_recalibration(one) if isinstance(one, str) else one.unfitted()
         name = one if isinstance(one, str) else "+".join(step.name for step in own.parts)
         if name in found:
             raise InputError("`methods`", "must be distinct", f"{name!r} appears twice", "Name it once.")
-        found[name] = own
+        found[name] = own, own.takes_groups
     return found
 
 
@@ -540,84 +312,3 @@ def _can_be_drawn(statistic: Statistic, predictions: RealPredictions) -> bool:
     except UnsupportedError:
         return False
     return True
-
-
-def cross_fitted(
-    method: Recalibration,
-    given: Predictions,
-    labels: Any,
-    beside: Mapping[str, Any],
-    parts: Sequence[HostArray],
-    codes: HostArray | None = None,
-    *,
-    data: Any = None,
-) -> tuple[Recalibration, Predictions]:
-    """Fit on all data, and recalibrate every part of the rows by a fit on the others.
-
-    Parameters
-    ----------
-    method : Recalibration
-        What to fit; it is left as it is.
-    given, labels
-        Predictions, and what was observed.
-    beside : mapping
-        Features and groups of the instances under these names, for methods that take them.
-    parts : sequence of ndarray
-        Rows of every fold.
-    codes : ndarray (n,), optional
-        Number of the cluster of every row.
-    data : FitData or RealData, optional
-        Predictions and labels as a fit starts from them, if several methods are to share the checks.
-
-    Returns
-    -------
-    Recalibration, Predictions
-        The fit on all data, and predictions that no fit has seen. Iterative fits of folds start at the
-        parameters of the first.
-    """
-    groups = beside.get("groups")
-    seen = method._seen(
-        beside.get("features"), None if groups is None else Groups.of(groups, len(given))
-    )  # names are read once for all folds
-    whole = method.unfitted()
-    if data is None:
-        data = whole._data(given, labels, None)
-        if codes is not None and isinstance(data, FitData):
-            data = dataclasses.replace(data, clusters=codes)
-    whole._fit_checked(data, seen).warn(type(whole).__name__)
-    moved = []
-    with warnings.catch_warnings():  # the fit on all data has said it
-        warnings.simplefilter("ignore", UserWarning)
-        for part in parts:
-            kept = np.ones(len(given), dtype=bool)
-            kept[part] = False
-            fold = method.unfitted()
-            fold._near = whole
-            rows = np.flatnonzero(kept)
-            fold._fit_checked(data.take(rows), _taken(seen, rows))
-            moved.append(fold._map(given[part], _taken(seen, part)))
-    return whole, stitched(moved, list(parts))
-
-
-def _taken(seen: Any, rows: HostArray) -> Any:
-    """Return features or groups, or both as a chain sees them, of some rows."""
-    if isinstance(seen, tuple):
-        return tuple(_taken(one, rows) for one in seen)
-    if isinstance(seen, Groups):
-        return seen.take(rows)
-    return None if seen is None else like(to_host(seen)[rows], seen)
-
-
-def stitched(parts: list[P], rows: list[HostArray]) -> P:
-    """Put predictions of parts of the rows together in the order of the rows."""
-    xp = parts[0].xp
-    order = like(np.argsort(np.concatenate(rows)), parts[0]._leading)
-    companions = (name for name in parts[0].companions if getattr(parts[0], name) is not None)
-    names = [*parts[0].row_arrays(), *companions]
-    joined = {
-        name: xp.take(xp.concat([getattr(part, name) for part in parts], axis=0), order, axis=0)
-        for name in names
-    }
-    made = parts[0].replace_rows(**joined)
-    made._set(notes=())
-    return made

@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from credibly._arrays.checks import require_integer, scalar
-from credibly._arrays.errors import ONE_RATER, InputError, Remedy, UnsupportedError, one_of
+from credibly._arrays.errors import ONE_RATER, Remedy, UnsupportedError, one_of, require
 from credibly._arrays.namespace import Array, HostArray, as_float64, like, namespace, to_host
 from credibly._arrays.philox import as_seed, made_with_rng
 from credibly.credal.enlargement import enlarged
@@ -25,9 +25,10 @@ from credibly.predictions import ClassPredictions, Ensemble
 from credibly.predictions.ensemble import weighted_mean
 from credibly.recalibrate.base import Recalibration
 from credibly.recalibrate.fit_data import FitData, with_scores
+from credibly.recalibrate.learned import learned, recorded
 from credibly.recalibrate.members import MemberTemperatures, divided
 from credibly.recalibrate.minimum import Convergence
-from credibly.recalibrate.scores import IMPOSSIBLE, mean_scores, scores_of, weights_of
+from credibly.recalibrate.scores import mean_scores, require_finite_logits, scores_of, weights_of
 from credibly.recalibrate.temperature import TemperatureScaling
 from credibly.results.base import require_level
 
@@ -98,13 +99,11 @@ class CredalRecalibration(Recalibration):
     held_out: float = 0.5
     level: float = 0.05
     rng: int = 0
-    member_temperatures: HostArray | None = dataclasses.field(default=None, init=False)
-    spread: float | None = dataclasses.field(default=None, init=False)
-    pvalues: HostArray | None = dataclasses.field(default=None, init=False, repr=False)
-    radius: float | None = dataclasses.field(default=None, init=False)
+    member_temperatures: HostArray = learned("m", positive=True, shown=True)
+    spread: float = learned()
+    pvalues: HostArray | None = recorded()
+    radius: float = learned()
     method: ClassVar[str] = "credal"
-    learned: ClassVar[tuple[str, ...]] = ("member_temperatures", "spread", "pvalues", "radius")
-    positive: ClassVar[tuple[str, ...]] = ("member_temperatures",)
     kinds: ClassVar[tuple[str, ...]] = ("Ensemble",)
 
     def __post_init__(self) -> None:
@@ -117,29 +116,19 @@ class CredalRecalibration(Recalibration):
             values = np.asarray(self.spreads, dtype=np.float64)
         except (TypeError, ValueError):  # no numbers at all
             values = np.empty(0)
-        if values.ndim != 1 or not values.size or not (np.isfinite(values) & (values >= 0)).all():
-            raise InputError(
-                "`spreads`", "must be numbers of at least 0", f"got {self.spreads!r}", f"Use {SPREADS!r}."
-            )
-        if (np.diff(values) <= 0).any():
-            raise InputError("`spreads`", "must increase", f"got {self.spreads!r}", "Sort them.")
+        sound = values.ndim == 1 and values.size > 0 and (np.isfinite(values) & (values >= 0)).all()
+        require(sound, "must be numbers of at least 0", f"Use {SPREADS!r}.", spreads=self.spreads)
+        require((np.diff(values) > 0).all(), "must increase", "Sort them.", spreads=self.spreads)
 
     def describe(self) -> str:
         """Return spread and temperatures in words."""
-        assert self.member_temperatures is not None
         low, high = self.member_temperatures.min(), self.member_temperatures.max()
         margin = f", {self.margin} margin {self.radius:.3g}" if self.radius else ""
         return f"CredalRecalibration, spread {self.spread:g}{margin}, T from {low:.4g} to {high:.4g}"
 
-    def _shapes(self) -> dict[str, tuple[int, ...]]:
-        return {"member_temperatures": (self.n_members or 0,), "spread": (), "radius": ()}
-
     def _fit(self, data: FitData, features: Array | None) -> Convergence:
         labels = _single_labels(data)
-        if scalar(namespace(data.scores.values).min(data.scores.values)) < IMPOSSIBLE / 2:
-            raise UnsupportedError(
-                "`CredalRecalibration`", "needs finite logits", "some are -inf", "Give finite logits."
-            )
+        require_finite_logits(data.scores.values, "`CredalRecalibration`", "Give finite logits.")
         n, m = len(data.predictions), data.predictions.n_members
         codes, cut = data.clusters, round(n * (1 - self.held_out))
         drawn = np.random.default_rng(as_seed(self.rng))
@@ -202,13 +191,11 @@ class CredalRecalibration(Recalibration):
         return found
 
     def _map(self, predictions: ClassPredictions, features: Array | None) -> ClassPredictions:
-        assert self.member_temperatures is not None and self.spread is not None
         made = spread_out(predictions, self.member_temperatures, self.spread)
         if self.radius:
             assert self.margin is not None and isinstance(made, Ensemble)
             made = enlarged(made, self.radius, self.margin)
-        note = f"recalibrated by {self.describe()} (fitted on {self.n or len(predictions)} instances)"
-        made._set(notes=(*predictions.notes, note))
+        made._set(notes=(*predictions.notes, self._note))
         return made
 
 

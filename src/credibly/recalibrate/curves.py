@@ -24,6 +24,7 @@ from credibly.predictions import ClassPredictions, Intervals, Point
 from credibly.recalibrate.additive import FREE
 from credibly.recalibrate.base import Recalibration
 from credibly.recalibrate.fit_data import FitData, with_scores
+from credibly.recalibrate.learned import learned
 from credibly.recalibrate.minimum import Convergence, diverging
 from credibly.recalibrate.scores import scores_of
 
@@ -62,12 +63,11 @@ class Event:
     def of(cls, values: Array) -> Event:
         """Return the event of log-probabilities (n, k)."""
         if values.ndim != 2:
-            raise UnsupportedError(
-                "a curve of probabilities",
+            rule, remedy = (
                 "needs one distribution per instance",
-                f"got {values.shape[1]}",
                 "Use the mean prediction, `predictions.mean()`.",
             )
+            raise UnsupportedError("a curve of probabilities", rule, f"got {values.shape[1]}", remedy)
         xp = namespace(values)
         k = values.shape[1]
         index = xp.argmax(values, axis=1) if k > 2 else xp.full_like(values[:, 0], 1.0)
@@ -166,8 +166,7 @@ class EventRecalibration(Recalibration):
 
     def _map(self, predictions: ClassPredictions, seen: Any) -> ClassPredictions:
         event = Event.of(scores_of(predictions, self.zero).values)
-        note = f"recalibrated by {self.describe()} (fitted on {self.n} instances)"
-        return with_scores(predictions, event.moved(self._curve(event.logit)), note)
+        return with_scores(predictions, event.moved(self._curve(event.logit)), self._note)
 
 
 @dataclasses.dataclass(eq=False)
@@ -202,18 +201,13 @@ class CurveScaling(EventRecalibration):
     True
     """
 
-    knots: HostArray | None = dataclasses.field(default=None, init=False, repr=False)
-    coefficients: HostArray | None = dataclasses.field(default=None, init=False, repr=False)
+    knots: HostArray = learned("r")
+    coefficients: HostArray = learned("r+2")
     method: ClassVar[str] = "curve"
-    learned: ClassVar[tuple[str, ...]] = ("knots", "coefficients")
 
     def describe(self) -> str:
         """Return how many bends the curve has."""
-        return f"a curve with {len(self.knots) if self.knots is not None else 0} bends"
-
-    def _shapes(self) -> dict[str, tuple[int, ...]]:
-        width = len(self.knots) if isinstance(self.knots, np.ndarray) else -3
-        return {"knots": (width,), "coefficients": (2 + width,)}
+        return f"a curve with {len(self.knots)} bends"
 
     def _fit_curve(self, logit: HostArray, counts: tuple[HostArray, HostArray]) -> tuple[int, float]:
         order = np.argsort(logit)
@@ -222,13 +216,12 @@ class CurveScaling(EventRecalibration):
         at = np.searchsorted(share, shares * share[-1])
         self.knots = np.unique(logit[order[np.minimum(at, len(order) - 1)]])
         ridge = np.r_[0.01, 0.01, np.ones(len(self.knots))]
-        near = self._near.coefficients if isinstance(self._near, CurveScaling) else None
+        near = None if self._near is None else self._near.coefficients
         start = near if near is not None and len(near) == len(ridge) else None
         self.coefficients, steps, gain = fit_logistic(logit, self._columns(logit), counts, ridge, start)
         return steps, gain
 
     def _columns(self, logit: Array) -> Array:
-        assert self.knots is not None
         xp = namespace(logit)
         bends = xp.clip(logit[:, None] - like(self.knots, logit)[None, :], 0.0, None)
         return xp.concat([xp.stack([xp.ones_like(logit), logit], axis=1), bends], axis=1)
@@ -272,23 +265,19 @@ class BetaScaling(EventRecalibration):
     (True, True)
     """
 
-    a: float | None = dataclasses.field(default=None, init=False)
-    b: float | None = dataclasses.field(default=None, init=False)
-    c: float | None = dataclasses.field(default=None, init=False)
+    a: float = learned()
+    b: float = learned()
+    c: float = learned()
     method: ClassVar[str] = "beta"
-    learned: ClassVar[tuple[str, ...]] = ("a", "b", "c")
 
     def describe(self) -> str:
         """Return the parameters in words."""
         return f"beta calibration with a = {self.a:.3g}, b = {self.b:.3g}, c = {self.c:.3g}"
 
-    def _shapes(self) -> dict[str, tuple[int, ...]]:
-        return {"a": (), "b": (), "c": ()}
-
     def _fit_curve(self, logit: HostArray, counts: tuple[HostArray, HostArray]) -> tuple[int, float]:
         columns = np.column_stack([-np.logaddexp(0.0, -logit), np.logaddexp(0.0, logit), np.ones(len(logit))])
         free, start, total = np.array([True, True, True]), None, 0
-        if isinstance(self._near, BetaScaling) and self._near.a and self._near.b:
+        if self._near is not None and self._near.a and self._near.b:
             start = np.array([self._near.a, self._near.b, self._near.c], dtype=float)
         while True:
             begin = None if start is None else start[free]
@@ -306,7 +295,6 @@ class BetaScaling(EventRecalibration):
     def _curve(self, logit: Array) -> Array:
         xp = namespace(logit)
         zero = xp.zeros_like(logit)
-        assert self.a is not None and self.b is not None and self.c is not None
         return -self.a * xp.logaddexp(zero, -logit) + self.b * xp.logaddexp(zero, logit) + self.c
 
 
@@ -391,30 +379,22 @@ class VennAbers(Recalibration):
     Intervals(n=1, k=2, dtype=float64, 1 note)
     """
 
-    at: HostArray | None = dataclasses.field(default=None, init=False, repr=False)
-    lower: HostArray | None = dataclasses.field(default=None, init=False, repr=False)
-    upper: HostArray | None = dataclasses.field(default=None, init=False, repr=False)
+    at: HostArray = learned("r")
+    lower: HostArray = learned("r")
+    upper: HostArray = learned("r")
     method: ClassVar[str] = "venn_abers"
     can_lead: ClassVar[bool] = False
-    learned: ClassVar[tuple[str, ...]] = ("at", "lower", "upper")
     kinds: ClassVar[tuple[str, ...]] = ("Point",)
 
     def describe(self) -> str:
         """Return the mean width in words."""
-        return f"Venn-Abers intervals at {len(self.at) if self.at is not None else 0} probabilities"
-
-    def _shapes(self) -> dict[str, tuple[int, ...]]:
-        width = (len(self.at) if isinstance(self.at, np.ndarray) else -1,)
-        return {"at": width, "lower": width, "upper": width}
+        return f"Venn-Abers intervals at {len(self.at)} probabilities"
 
     def _fit(self, data: FitData, seen: Any) -> Convergence:
         if data.predictions.n_classes != 2:
-            raise UnsupportedError(
-                "`VennAbers`",
-                "is defined for two classes",
-                f"got {data.predictions.n_classes}",
-                "Use IsotonicRecalibration or CurveScaling, which map the confidence.",
-            )
+            evidence = f"got {data.predictions.n_classes}"
+            remedy = "Use IsotonicRecalibration or CurveScaling, which map the confidence."
+            raise UnsupportedError("`VennAbers`", "is defined for two classes", evidence, remedy)
         labels = to_host(data.counts)
         event = Event.of(to_host(data.scores.values))
         at = to_host(event_probabilities(data.predictions))
@@ -431,7 +411,6 @@ class VennAbers(Recalibration):
 
     def _bounds(self, at: HostArray) -> tuple[HostArray, HostArray]:
         """Return p0 and p1: those of the next probability below, and of the next above."""
-        assert self.at is not None and self.lower is not None and self.upper is not None
         low = np.r_[0.0, self.lower][np.searchsorted(self.at, at, side="right")]
         high = np.r_[self.upper, 1.0][np.searchsorted(self.at, at, side="left")]
         return low, np.maximum(low, high)
@@ -442,8 +421,7 @@ class VennAbers(Recalibration):
         lower, upper = np.column_stack([1.0 - high, low]), np.column_stack([1.0 - low, high])
         leading = as_float64(predictions.probs)
         made = Intervals(like(lower, leading), like(upper, leading))
-        note = f"recalibrated by {self.describe()} (fitted on {self.n} instances)"
-        made._set(notes=(*predictions.notes, note, *made.notes))
+        made._set(notes=(*predictions.notes, self._note, *made.notes))
         return made
 
 

@@ -146,12 +146,11 @@ class ArrayRecalibrator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_classification_targets(y)
         self.classes_, labels = np.unique(y, return_inverse=True)
         if len(self.classes_) != X.shape[1]:
-            raise InputError(
-                "`X`",
-                f"must have one column per class of `y` ({len(self.classes_)})",
-                f"got {X.shape[1]}",
-                "Fit on labels that contain every class, or leave out columns of classes that never occur.",
+            rule = f"must have one column per class of `y` ({len(self.classes_)})"
+            remedy = (
+                "Fit on labels that contain every class, or leave out columns of classes that never occur."
             )
+            raise InputError("`X`", rule, f"got {X.shape[1]}", remedy)
         self.recalibration_ = _unfitted(self.recalibration)
         self.recalibration_.fit(self._predictions(X), labels, sample_weight=sample_weight)
         return self

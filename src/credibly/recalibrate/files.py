@@ -17,9 +17,10 @@ from credibly.recalibrate.credal import CredalRecalibration
 from credibly.recalibrate.curves import BetaScaling, CurveScaling, VennAbers
 from credibly.recalibrate.labelling import ColumnOrder, NoiseScaling
 from credibly.recalibrate.levels import IsotonicRecalibration, QuantileShift
-from credibly.recalibrate.location import NAMES, LocationScaling, SkewScaling, TailScaling
+from credibly.recalibrate.location import NAMES, LocationScaling
 from credibly.recalibrate.members import MemberTemperatures
-from credibly.recalibrate.reals import SpreadScaling
+from credibly.recalibrate.spread import SpreadScaling
+from credibly.recalibrate.tails import SkewScaling, TailScaling
 from credibly.recalibrate.temperature import TemperatureScaling
 
 METHODS: dict[str, type[Recalibration]] = {
@@ -54,6 +55,8 @@ NAMED: dict[str, Callable[[], Recalibration]] = {
     "scale_by_features": partial(SpreadScaling, by="features"),
 }
 """What a name stands for, unfitted."""
+_CREATE = "Create it with `save` or `credibly calibrate fit`."
+_SAME_VERSION = "Use the version of credibly that wrote it, or fit again."
 _FIELDS = ("settings", "learned", "convergence", "digest", "n", "n_classes", "n_members", "zero", "notes")
 
 
@@ -89,46 +92,30 @@ def load(path: str | os.PathLike[str]) -> Recalibration:
     from credibly.io import read_json_object
 
     values = read_json_object(path)
+    file = f"'{os.fspath(path)}'"
     try:
         return recalibration_from_dict(values)
     except CrediblyError as error:
-        raise FileError(f"'{os.fspath(path)}'", error.rule, error.evidence, error.remedy) from error
+        raise FileError(file, error.rule, error.evidence, error.remedy) from error
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise FileError(
-            f"'{os.fspath(path)}'",
-            "must be a recalibration written by `save`",
-            f"{type(error).__name__}: {error}",
-            "Save it again, or fit again.",
-        ) from error
+        rule, evidence = "must be a recalibration written by `save`", f"{type(error).__name__}: {error}"
+        raise FileError(file, rule, evidence, "Save it again, or fit again.") from error
 
 
 def recalibration_from_dict(values: Mapping[str, Any]) -> Recalibration:
     """Return the fitted recalibration that `to_dict` described."""
-    if values.get("format") != FORMAT:
-        raise InputError(
-            "a recalibration",
-            f"must have the format {FORMAT!r}",
-            f"got {values.get('format')!r}",
-            "Create it with `save` or `credibly calibrate fit`.",
-        )
-    if values.get("version") != VERSION:
-        raise InputError(
-            "a recalibration",
-            f"must have version {VERSION}",
-            f"got {values.get('version')!r}",
-            "Use the version of credibly that wrote it, or fit again.",
-        )
-    method = values.get("method")
-    if method not in METHODS:
-        raise InputError(
-            "a recalibration", "must name its method", f"got {method!r}", nearest(method, METHODS)
-        )
-    missing = [name for name in _FIELDS if name not in values]
-    if missing:
-        raise InputError(
-            "a recalibration", f"must hold {', '.join(_FIELDS)}", f"{missing[0]!r} is missing", "Fit again."
-        )
-    return METHODS[method]._from_dict(values)
+    for name, sound, rule, remedy in (
+        ("format", (FORMAT,), f"must have the format {FORMAT!r}", _CREATE),
+        ("version", (VERSION,), f"must have version {VERSION}", _SAME_VERSION),
+        ("method", METHODS, "must name its method", nearest(values.get("method"), METHODS)),
+    ):
+        if values.get(name) not in sound:
+            raise InputError("a recalibration", rule, f"got {values.get(name)!r}", remedy)
+    for name in _FIELDS:
+        if name not in values:
+            rule, evidence = f"must hold {', '.join(_FIELDS)}", f"{name!r} is missing"
+            raise InputError("a recalibration", rule, evidence, "Fit again.")
+    return METHODS[values["method"]]._from_dict(values)
 
 
 def named_recalibration(name: str) -> Recalibration:
@@ -138,11 +125,7 @@ def named_recalibration(name: str) -> Recalibration:
     steps = []
     for word in name.split("+"):
         if word not in NAMED:
-            raise InputError(
-                "the name of a recalibration",
-                f"must be names joined by '+' from {', '.join(NAMED)}",
-                f"got {name!r}",
-                nearest(word, NAMED),
-            )
+            rule = f"must be names joined by '+' from {', '.join(NAMED)}"
+            raise InputError("the name of a recalibration", rule, f"got {name!r}", nearest(word, NAMED))
         steps.append(NAMED[word]())
     return steps[0] if len(steps) == 1 else Chain(tuple(steps))

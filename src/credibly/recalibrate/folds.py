@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-import reprlib
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, TypeVar
 
 import numpy as np
 
-from credibly._arrays.errors import InputError, UnsupportedError
+from credibly._arrays.errors import InputError, UnsupportedError, brief, is_number, is_whole, require
 from credibly._arrays.namespace import HostArray
 from credibly._arrays.philox import as_seed
 
@@ -23,27 +22,15 @@ def check_penalty(
     penalty: float | str, penalties: Sequence[float], folds: Folds, subject: str = "`penalty`"
 ) -> None:
     """Raise unless the penalty is a number or is to be chosen from a grid."""
-    several = isinstance(penalty, str) and penalty == "cv"
-    numbers = (
-        tuple(penalties) if isinstance(penalties, Sequence) and several else () if several else (penalty,)
-    )
-    if not numbers or not all(
-        isinstance(one, (int, float)) and not isinstance(one, bool) and 0 <= one < math.inf for one in numbers
-    ):
-        raise InputError(
-            subject,
-            'must be a number of at least 0, or "cv" with such numbers in `penalties`',
-            f"got {reprlib.repr(penalty)} with {reprlib.repr(penalties)}",
-            "Use 1.0, or leave it out.",
-        )
-    split = isinstance(folds, str) and folds == "split"
-    if not split and (isinstance(folds, bool) or not isinstance(folds, int) or folds < 2):
-        raise InputError(
-            "`folds`",
-            'must be an integer of at least 2, or "split"',
-            f"got {folds!r}",
-            "Use 5, or leave it out.",
-        )
+    numbers: Sequence[Any] = (penalty,)
+    if isinstance(penalty, str) and penalty == "cv":
+        numbers = penalties if isinstance(penalties, Sequence) else ()
+    if not numbers or not all(is_number(one) and 0 <= one < math.inf for one in numbers):
+        rule = 'must be a number of at least 0, or "cv" with such numbers in `penalties`'
+        evidence = f"got {brief(penalty)} with {brief(penalties)}"
+        raise InputError(subject, rule, evidence, "Use 1.0, or leave it out.")
+    sound = folds == "split" if isinstance(folds, str) else is_whole(folds) and folds >= 2
+    require(sound, 'must be an integer of at least 2, or "split"', "Use 5, or leave it out.", folds=folds)
 
 
 def fold_members(n: int, folds: Folds, rng: Any, clusters: HostArray | None = None) -> list[HostArray]:
@@ -54,12 +41,8 @@ def fold_members(n: int, folds: Folds, rng: Any, clusters: HostArray | None = No
         return [np.flatnonzero(np.isin(codes, part)) for part in parts]
     number = 5 if folds == "split" else min(folds, n)
     if n < 2:
-        raise UnsupportedError(
-            "a penalty",
-            "cannot be chosen from one instance",
-            "got 1 instance",
-            "Give the penalty as a number.",
-        )
+        rule, remedy = "cannot be chosen from one instance", "Give the penalty as a number."
+        raise UnsupportedError("a penalty", rule, "got 1 instance", remedy)
     order = np.random.default_rng(as_seed(rng)).permutation(n)
     parts = [np.sort(part) for part in np.array_split(order, number) if part.size]
     return parts[:1] if folds == "split" else parts

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Container
+from collections.abc import Container
 from typing import Any
 
 import numpy as np
 
+from credibly._arrays.checks import require_one_each
 from credibly._arrays.errors import InputError, Remedy
 from credibly._arrays.namespace import HostArray, to_host
 from credibly._arrays.notes import counted
@@ -23,47 +24,31 @@ class Groups:
     @classmethod
     def of(cls, groups: Any, n: int) -> Groups:
         """Return the groups of n instances; what is such an object already stays as it is."""
-        if not isinstance(groups, Groups):
-            values = np.asarray(to_host(groups) if hasattr(groups, "__array_namespace__") else groups)
-            if values.shape == (n,):
-                names, codes = np.unique(values.astype(str), return_inverse=True)
-                return cls(tuple(map(str, names)), codes)
-            shape = values.shape
-        elif len(groups.codes) == n:
+        values = groups.codes if isinstance(groups, Groups) else groups
+        values = np.asarray(to_host(values) if hasattr(values, "__array_namespace__") else values)
+        require_one_each(values.shape, n, "`groups`")
+        if isinstance(groups, Groups):
             return groups
-        else:
-            shape = groups.codes.shape
-        raise InputError(
-            "`groups`",
-            f"must have one entry per prediction ({n})",
-            f"got shape {shape}",
-            "Check that both come from the same split.",
-        )
+        names, codes = np.unique(values.astype(str), return_inverse=True)
+        return cls(tuple(map(str, names)), codes)
 
     def take(self, rows: HostArray) -> Groups:
         """Return the groups of some instances; names that none of them has stay."""
         return Groups(self.names, self.codes[rows])
 
 
-_IN_A_FILE = "Name the column that holds the groups with `--by`."
+_PASS_GROUPS = Remedy(
+    "Pass the groups of these instances.", "Name the column that holds the groups with `--by`."
+)
+_FIT_WITH_GROUPS = Remedy("Pass `groups=` to `fit`, too.", "Fit with `--by`, too, or leave it out.")
 
 
 def checked_groups(groups: Any, by_group: Any, n: int) -> Groups | None:
     """Return the groups of instances to recalibrate; they must be given exactly if the fit had some."""
     if groups is None and by_group is not None:
-        raise InputError(
-            "`groups`",
-            "must be given: the fit used some",
-            "got none",
-            Remedy("Pass the groups of these instances.", _IN_A_FILE),
-        )
+        raise InputError("`groups`", "must be given: the fit used some", "got none", _PASS_GROUPS)
     if groups is not None and by_group is None:
-        raise InputError(
-            "`groups`",
-            "must be left out: the fit used none",
-            "got some",
-            Remedy("Pass `groups=` to `fit`, too.", "Fit with `--by`, too, or leave it out."),
-        )
+        raise InputError("`groups`", "must be left out: the fit used none", "got some", _FIT_WITH_GROUPS)
     return None if groups is None else Groups.of(groups, n)
 
 
@@ -93,27 +78,3 @@ def variance_between(apart: HostArray, precision: HostArray) -> float:
         more = float((apart**2 * precision / (1.0 + between * precision)).sum()) > wanted
         low, high = (between, high) if more else (low, between)
     return high
-
-
-def require_rows_by_group(by_group: Any, width: int) -> None:
-    """Raise unless what a file holds of groups are finite numbers, the same number for each."""
-    _require_each(by_group, "by_group", f"{width} finite numbers", lambda row: row.shape == (width,))
-
-
-def require_positive_by_group(values: Any, name: str) -> None:
-    """Raise unless what a file holds of groups is a positive number for each."""
-    _require_each(values, name, "a positive number", lambda row: row.shape == () and bool(row > 0))
-
-
-def _require_each(values: Any, name: str, what: str, sound: Callable[[HostArray], bool]) -> None:
-    rows = values.values() if isinstance(values, dict) else [None]
-    arrays = [np.asarray(row) for row in rows]
-    if values is not None and not all(
-        row.dtype.kind in "iuf" and bool(np.isfinite(row).all()) and sound(row) for row in arrays
-    ):
-        raise InputError(
-            "a recalibration",
-            f"must hold {what} per group as {name!r}",
-            f"got {str(values)[:80]}",
-            "Save it again, or fit again.",
-        )

@@ -13,10 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from credibly._arrays.errors import InputError, MissingExtraError
+from credibly._arrays.errors import MissingExtraError, require
 from credibly._arrays.namespace import Array, HostArray, like, namespace, to_host
 from credibly.learners.basis import check_features
 from credibly.predictions import Predictions
+from credibly.recalibrate.minimum import Ended
 
 Part = tuple[HostArray, Callable[[HostArray], tuple[float, HostArray]]]
 """Features of instances, and what turns the outputs of a head into a loss and its derivative in each."""
@@ -69,29 +70,21 @@ def features_by_pass(features: Any, predictions: Predictions, width: int | None 
     if len(shape) != 3:
         return features_of_width(features, predictions, width)
     n, m, d = len(predictions), predictions.n_members, shape[2]
-    if shape[:2] != (n, m):
-        raise InputError(
-            "`features`",
-            f"must be (n, d), or (n, m, d) with a row per member: ({n}, {m}, d)",
-            f"got shape {shape}",
-            "Give the features of each pass in the order of the members.",
-        )
+    rule = f"must be (n, d), or (n, m, d) with a row per member: ({n}, {m}, d)"
+    remedy = "Give the features of each pass in the order of the members."
+    require(shape[:2] == (n, m), rule, remedy, features=features)
     array: Array = check_features(features.reshape(n, m * d), predictions).reshape(n, m, d)
     _require_width(array, width)
     return array
 
 
 def _require_width(array: Array, width: int | None) -> None:
-    if width is not None and array.shape[-1] != width:
-        raise InputError(
-            "`features`",
-            f"must have the {width} columns of the fit",
-            f"got {array.shape[-1]}",
-            "Give the same features in the same order.",
-        )
+    same = width is None or array.shape[-1] == width
+    remedy = "Give the same features in the same order."
+    require(same, f"must have the {width} columns of the fit", remedy, features=array)
 
 
-def train(fitted: Part, held_out: Part, sizes: tuple[int, ...], rng: int) -> tuple[HostArray, dict[str, Any]]:
+def train(fitted: Part, held_out: Part, sizes: tuple[int, ...], rng: int) -> tuple[HostArray, Ended]:
     """Train with Adam, keep the parameters that were best on the part held out, and say how it ended."""
     try:
         import torch
@@ -116,12 +109,7 @@ def train(fitted: Part, held_out: Part, sizes: tuple[int, ...], rng: int) -> tup
         gradient = float(parameters.grad.abs().max())
         optimiser.step()
         step += 1
-    return best, {
-        "converged": step < _EPOCHS,
-        "n_iterations": step,
-        "gradient": gradient,
-        "message": "Adam, stopped by a held-out fifth",
-    }
+    return best, Ended(step < _EPOCHS, step, gradient, "Adam, stopped by a held-out fifth")
 
 
 def _random_start(sizes: tuple[int, ...], rng: int) -> HostArray:

@@ -11,11 +11,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from credibly._arrays.errors import InputError
 from credibly._arrays.namespace import HostArray, like, namespace, to_host
 from credibly.predictions import ClassPredictions
 from credibly.recalibrate.base import Recalibration
 from credibly.recalibrate.fit_data import FitData, with_scores
+from credibly.recalibrate.learned import learned, require_saved
 from credibly.recalibrate.minimum import Convergence
 from credibly.recalibrate.scores import mean_scores, scores_of
 
@@ -76,30 +76,18 @@ class NoiseScaling(Recalibration):
     True
     """
 
-    noise: float | None = dataclasses.field(default=None, init=False)
-    base_rates: HostArray | None = dataclasses.field(default=None, init=False, repr=False)
+    noise: float = learned()
+    base_rates: HostArray = learned("k", positive=True)
     method: ClassVar[str] = "noise"
-    learned: ClassVar[tuple[str, ...]] = ("noise", "base_rates")
-    positive: ClassVar[tuple[str, ...]] = ("base_rates",)
 
     def describe(self) -> str:
         """Return the noise in words."""
-        assert self.base_rates is not None
         equal = np.ptp(self.base_rates) == 0.0
         return f"a mixture with {self.noise:.3g} of {'equal shares' if equal else 'the base rates'}"
 
-    def _shapes(self) -> dict[str, tuple[int, ...]]:
-        return {"noise": (), "base_rates": (self.n_classes or 0,)}
-
     def _require_sound(self) -> None:
         super()._require_sound()
-        if not 0.0 <= float(self.noise or 0.0) < 1.0:
-            raise InputError(
-                "a recalibration",
-                "must hold a number of at least 0 and below 1 as 'noise'",
-                f"got {self.noise!r}",
-                "Save it again, or fit again.",
-            )
+        require_saved(0.0 <= self.noise < 1.0, "a number of at least 0 and below 1", "noise", self.noise)
 
     def _fit(self, data: FitData, seen: Any) -> Convergence:
         logs, counts = _log_means(data), to_host(data.counts)
@@ -119,14 +107,12 @@ class NoiseScaling(Recalibration):
         return Convergence(True, steps, gradient, before, after, "Brent's method on e")
 
     def _map(self, predictions: ClassPredictions, seen: Any) -> ClassPredictions:
-        assert self.noise is not None
         values = scores_of(predictions, self.zero).values
         xp = namespace(values)
         mixed = (1.0 - self.noise) * xp.exp(values) + self.noise * like(self.base_rates, values)
         # without noise a class that is too rare for its probability keeps its logit
         logs = xp.log(mixed) if self.noise > 0.0 else values
-        note = f"recalibrated by {self.describe()} (fitted on {self.n} instances)"
-        return with_scores(predictions, logs, note)
+        return with_scores(predictions, logs, self._note)
 
 
 @dataclasses.dataclass(eq=False)
@@ -157,30 +143,19 @@ class ColumnOrder(Recalibration):
     [1, 2, 0]
     """
 
-    columns: HostArray | None = dataclasses.field(default=None, init=False)
+    columns: HostArray = learned("k", shown=True)
     method: ClassVar[str] = "order"
-    learned: ClassVar[tuple[str, ...]] = ("columns",)
 
     def describe(self) -> str:
         """Return the order in words."""
-        assert self.columns is not None
         moved = int((self.columns != np.arange(len(self.columns))).sum())
         return f"another order of {moved} columns" if moved else "the same order of columns"
 
-    def _shapes(self) -> dict[str, tuple[int, ...]]:
-        return {"columns": (self.n_classes or 0,)}
-
     def _require_sound(self) -> None:
         super()._require_sound()
-        columns = np.asarray(self.columns)
-        if not np.array_equal(np.sort(columns), np.arange(len(columns))):
-            raise InputError(
-                "a recalibration",
-                "must hold every column once as 'columns'",
-                f"got {columns.tolist()!r}",
-                "Save it again, or fit again.",
-            )
-        self.columns = columns.astype(int)
+        columns = self.columns.tolist()
+        require_saved(sorted(columns) == list(range(len(columns))), "every column once", "columns", columns)
+        self.columns = self.columns.astype(int)
 
     def _fit(self, data: FitData, seen: Any) -> Convergence:
         from scipy.optimize import linear_sum_assignment  # slow to load
@@ -195,5 +170,4 @@ class ColumnOrder(Recalibration):
     def _map(self, predictions: ClassPredictions, seen: Any) -> ClassPredictions:
         values = scores_of(predictions, self.zero).values
         moved = namespace(values).take(values, like(self.columns, values), axis=-1)
-        note = f"recalibrated by {self.describe()} (fitted on {self.n} instances)"
-        return with_scores(predictions, moved, note)
+        return with_scores(predictions, moved, self._note)

@@ -28,9 +28,10 @@ from credibly.predictions import (
     paired,
 )
 from credibly.predictions.quantiles import table_cdf, table_quantiles
-from credibly.recalibrate.base import Recalibration
+from credibly.recalibrate.base import FIT_AGAIN, Recalibration
 from credibly.recalibrate.curves import isotonic_map, isotonic_steps
 from credibly.recalibrate.fit_data import FitData, with_scores
+from credibly.recalibrate.learned import learned, require_saved
 from credibly.recalibrate.minimum import Convergence
 from credibly.recalibrate.reals import RealData, RealRecalibration, mean_losses
 from credibly.statistics.coverage import quantile_grid
@@ -45,7 +46,56 @@ _LOWEST, _HIGHEST = 5e-324, 1.0 - 2.0**-53
 
 
 @dataclasses.dataclass(eq=False)
-class IsotonicRecalibration(RealRecalibration):
+class LevelRecalibration(RealRecalibration):
+    """What maps of levels share, F' = R(F): R as points between which it is linear, and how it is applied."""
+
+    levels: int = 100
+    before: HostArray = learned("r")
+    after: HostArray = learned("r")
+
+    def __post_init__(self) -> None:
+        require_integer(self.levels, "levels", 2)
+
+    def _require_sound(self) -> None:
+        super()._require_sound()
+        whole = self.n_classes is None  # levels lead from 0 to 1, probabilities as far as the fit saw some
+        for name in ("before", "after"):
+            value = getattr(self, name)
+            low, high = (value[0], value[-1]) if value.size > whole else (-1.0, 2.0)
+            ends = (low, high) == (0.0, 1.0) if whole else low >= 0.0 and high <= 1.0
+            require_saved(
+                ends and (np.diff(value) >= 0).all(), "numbers that increase from 0 to 1", name, value
+            )
+
+    def _map(self, predictions: Any, seen: Any) -> Any:
+        _, at = self._levels(predictions)
+        ends = int(((at == _LOWEST) | (at == _HIGHEST)).sum())
+        said = (
+            f"{ends} of {counted(len(at), 'quantile')} would be so far out that F is 0 or 1 up to rounding, "
+            "and end there; fit a scale first, `SpreadScaling().then(IsotonicRecalibration())`"
+        )
+        return self._noted(self._mapped(predictions), predictions, *((said,) if ends else ()))
+
+    def _levels(self, predictions: RealPredictions) -> tuple[HostArray, HostArray]:
+        """Return the levels of the result, and those of the predictions that become them."""
+        if isinstance(predictions, Quantiles):
+            wanted = to_host(as_float64(predictions.levels))
+        else:
+            wanted = np.arange(1, self.levels) / self.levels
+        return wanted, np.interp(wanted, self.after, self.before).clip(_LOWEST, _HIGHEST)
+
+    def _mapped(self, predictions: RealPredictions) -> Quantiles:
+        wanted, at = self._levels(predictions)
+        if isinstance(predictions, Gaussian):
+            values = predictions.quantile(at.tolist())  # wherever the predictions are
+        else:
+            table, levels = _table(predictions)
+            values = table_quantiles(table, levels, like(at, table))
+        return Quantiles(values, like(wanted, values))
+
+
+@dataclasses.dataclass(eq=False)
+class IsotonicRecalibration(LevelRecalibration):
     """Map probabilities by the best increasing function: P(event) of classes, or levels of real values.
 
     For two classes, P(class 1) becomes its isotonic regression on the labels; for more, the probability of
@@ -97,42 +147,14 @@ class IsotonicRecalibration(RealRecalibration):
     Quantiles(n=1000, q=99, dtype=float64, 1 note)
     """
 
-    levels: int = 100
-    before: HostArray | None = dataclasses.field(default=None, init=False, repr=False)
-    after: HostArray | None = dataclasses.field(default=None, init=False, repr=False)
     method: ClassVar[str] = "isotonic"
     kinds: ClassVar[tuple[str, ...]] = (*RealRecalibration.kinds, "Point", "Dirichlet")
-    learned: ClassVar[tuple[str, ...]] = ("before", "after")
-
-    def __post_init__(self) -> None:
-        require_integer(self.levels, "levels", 2)
 
     def describe(self) -> str:
         """Return the largest move in words."""
-        assert self.before is not None and self.after is not None
         worst = int(np.abs(self.after - self.before).argmax())
         what = "levels" if self.n_classes is None else "probabilities"
         return f"isotonic {what}, which change {self.before[worst]:.3g} to {self.after[worst]:.3g}"
-
-    def _shapes(self) -> dict[str, tuple[int, ...]]:
-        width = (len(self.before),) if isinstance(self.before, np.ndarray) else (-1,)
-        return {"before": width, "after": width}
-
-    def _require_sound(self) -> None:
-        super()._require_sound()
-        for name in ("before", "after"):
-            value = np.asarray(getattr(self, name))
-            if self.n_classes is None:
-                sound = value.size > 1 and (value[0], value[-1]) == (0.0, 1.0)
-            else:
-                sound = value.size > 0 and value[0] >= 0.0 and value[-1] <= 1.0
-            if not sound or (np.diff(value) < 0).any():
-                raise InputError(
-                    "a recalibration",
-                    f"must hold numbers that increase from 0 to 1 as {name!r}",
-                    f"got {value.size} numbers",
-                    "Save it again, or fit again.",
-                )
 
     def predict_proba(self, predictions: Any, *, features: Any = None, groups: Any = None) -> Array:
         """Return recalibrated probabilities of classes, (n, k)."""
@@ -151,12 +173,8 @@ class IsotonicRecalibration(RealRecalibration):
 
     def _require_like_the_fit(self, predictions: Any) -> None:
         if isinstance(predictions, ClassPredictions) is not (self.n_classes is not None):
-            raise InputTypeError(
-                "predictions",
-                f"must be of {'real values' if self.n_classes is None else 'classes'}, as in the fit",
-                f"got {type(predictions).__name__}",
-                "Fit again on predictions of this model.",
-            )
+            rule = f"must be of {'real values' if self.n_classes is None else 'classes'}, as in the fit"
+            raise InputTypeError("predictions", rule, f"got {type(predictions).__name__}", FIT_AGAIN)
         if self.n_classes is not None:
             Recalibration._require_like_the_fit(self, predictions)
 
@@ -170,36 +188,10 @@ class IsotonicRecalibration(RealRecalibration):
         return Convergence(True, 1, 0.0, *losses, "one sort")
 
     def _map(self, predictions: Any, seen: Any) -> Any:
-        if isinstance(predictions, ClassPredictions):
-            assert self.before is not None and self.after is not None
-            values = isotonic_map(predictions, self.before, self.after, self.zero)
-            note = f"recalibrated by {self.describe()} (fitted on {self.n} instances)"
-            return with_scores(predictions, values, note)
-        _, at = self._levels(predictions)
-        ends = int(((at == _LOWEST) | (at == _HIGHEST)).sum())
-        said = (
-            f"{ends} of {counted(len(at), 'quantile')} would be so far out that F is 0 or 1 up to rounding, "
-            "and end there; fit a scale first, `SpreadScaling().then(IsotonicRecalibration())`"
-        )
-        return self._noted(self._mapped(predictions), predictions, *((said,) if ends else ()))
-
-    def _levels(self, predictions: RealPredictions) -> tuple[HostArray, HostArray]:
-        """Return the levels of the result, and those of the predictions that become them."""
-        assert self.before is not None and self.after is not None
-        if isinstance(predictions, Quantiles):
-            wanted = to_host(as_float64(predictions.levels))
-        else:
-            wanted = np.arange(1, self.levels) / self.levels
-        return wanted, np.interp(wanted, self.after, self.before).clip(_LOWEST, _HIGHEST)
-
-    def _mapped(self, predictions: RealPredictions) -> Quantiles:
-        wanted, at = self._levels(predictions)
-        if isinstance(predictions, Gaussian):
-            values = predictions.quantile(at.tolist())  # wherever the predictions are
-        else:
-            table, levels = _table(predictions)
-            values = table_quantiles(table, levels, like(at, table))
-        return Quantiles(values, like(wanted, values))
+        if not isinstance(predictions, ClassPredictions):
+            return super()._map(predictions, seen)
+        values = isotonic_map(predictions, self.before, self.after, self.zero)
+        return with_scores(predictions, values, self._note)
 
 
 def _table(predictions: RealPredictions) -> tuple[Array, Array]:
@@ -210,12 +202,8 @@ def _table(predictions: RealPredictions) -> tuple[Array, Array]:
     assert isinstance(predictions, Samples)
     s = predictions.n_draws
     if s < 2:
-        raise UnsupportedError(
-            "a distribution function of draws",
-            "needs at least two draws per instance",
-            "got 1",
-            "Use `QuantileShift`, or give more draws.",
-        )
+        rule, remedy = "needs at least two draws per instance", "Use `QuantileShift`, or give more draws."
+        raise UnsupportedError("a distribution function of draws", rule, "got 1", remedy)
     return _with_tails(predictions.pooled(), np.arange(1, s + 1) / (s + 1))
 
 
@@ -315,22 +303,16 @@ class QuantileShift(RealRecalibration):
     """
 
     levels: int = 20
-    at: HostArray | None = dataclasses.field(default=None, init=False, repr=False)
-    shifts: HostArray | None = dataclasses.field(default=None, init=False, repr=False)
+    at: HostArray = learned("q")
+    shifts: HostArray = learned("q")
     method: ClassVar[str] = "levels"
-    learned: ClassVar[tuple[str, ...]] = ("at", "shifts")
 
     def __post_init__(self) -> None:
         require_integer(self.levels, "levels", 2)
 
     def describe(self) -> str:
         """Return the range of the shifts in words."""
-        assert self.shifts is not None
         return f"shifts of quantiles by {self.shifts.min():.3g} to {self.shifts.max():.3g}"
-
-    def _shapes(self) -> dict[str, tuple[int, ...]]:
-        width = (len(self.at),) if isinstance(self.at, np.ndarray) else (-1,)
-        return {"at": width, "shifts": width}
 
     def _fit(self, data: RealData, seen: Any) -> Convergence:
         table, levels = quantile_grid(data.predictions, self.levels)
@@ -348,16 +330,12 @@ class QuantileShift(RealRecalibration):
         return self._noted(made, predictions, *more)
 
     def _moved(self, predictions: RealPredictions) -> tuple[Quantiles, int]:
-        assert self.at is not None and self.shifts is not None
         if isinstance(predictions, Quantiles):
             own = to_host(as_float64(predictions.levels))
             if own.shape != self.at.shape or (np.abs(own - self.at) > 1e-9).any():
-                raise InputError(
-                    "predictions",
-                    f"must have the {len(self.at)} levels of the fit",
-                    f"got {len(own)} levels, {own[0]:g} to {own[-1]:g}",
-                    "Fit again on quantiles of these levels.",
-                )
+                rule, evidence = f"must have the {len(self.at)} levels of the fit", f"got {len(own)} levels"
+                remedy = "Fit again on quantiles of these levels."
+                raise InputError("predictions", rule, f"{evidence}, {own[0]:g} to {own[-1]:g}", remedy)
         table = predictions.quantile(like(self.at, predictions._leading))
         xp = namespace(table)
         moved = table + like(self.shifts, table)
@@ -373,12 +351,8 @@ def _residual(residual: HostArray, weight: HostArray, level: float) -> float:
     rank = math.floor(wanted + 1e-9) if level < 0.5 else math.ceil(wanted - 1e-9)
     if rank < 1 or rank > total + 1e-9:
         least = math.ceil(1.0 / min(level, 1.0 - level) - 1e-9) - 1
-        raise UnsupportedError(
-            f"the quantile at level {level:g}",
-            f"needs at least {least} instances to be shifted",
-            f"got {total:g}",
-            "Use more data or fewer levels.",
-        )
+        subject, rule = f"the quantile at level {level:g}", f"needs at least {least} instances to be shifted"
+        raise UnsupportedError(subject, rule, f"got {total:g}", "Use more data or fewer levels.")
     if (weight == 1.0).all():
         return float(np.partition(residual, rank - 1)[rank - 1])
     order = np.argsort(residual)

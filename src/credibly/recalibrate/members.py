@@ -20,13 +20,14 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from credibly._arrays.errors import InputError, UnsupportedError
+from credibly._arrays.errors import InputError, UnsupportedError, is_number, require
 from credibly._arrays.namespace import CACHE_ELEMENTS, Array, HostArray, like, tiles
 from credibly.predictions import ClassPredictions
 from credibly.recalibrate.base import Recalibration
 from credibly.recalibrate.fit_data import FitData, dense, with_scores
 from credibly.recalibrate.folds import check_penalty
-from credibly.recalibrate.minimum import Convergence
+from credibly.recalibrate.learned import learned
+from credibly.recalibrate.minimum import Convergence, beyond_limits
 from credibly.recalibrate.scores import scores_of, shares_of
 
 LIMITS = (1e-3, 1e4)
@@ -92,47 +93,31 @@ class MemberTemperatures(Recalibration):
 
     limits: tuple[float, float] = LIMITS
     penalty: float = 0.0
-    temperatures: HostArray | None = dataclasses.field(default=None, init=False)
+    temperatures: HostArray = learned("m", positive=True, shown=True)
     method: ClassVar[str] = "members"
-    learned: ClassVar[tuple[str, ...]] = ("temperatures",)
-    positive: ClassVar[tuple[str, ...]] = ("temperatures",)
     kinds: ClassVar[tuple[str, ...]] = ("Ensemble",)
 
     def __post_init__(self) -> None:
         check_penalty(self.penalty, (), 2)
         given = self.limits
-        if not (
-            isinstance(given, (tuple, list))
-            and len(given) == 2
-            and all(isinstance(one, (int, float)) and math.isfinite(one) for one in given)
-            and 0 < given[0] < given[1]
-        ):
-            raise InputError(
-                "`limits`",
-                "must be two increasing positive numbers",
-                f"got {given!r}",
-                f"Use {LIMITS!r}, or leave it out.",
-            )
+        two = isinstance(given, (tuple, list)) and len(given) == 2 and all(map(is_number, given))
+        sound, remedy = two and 0 < given[0] < given[1] < math.inf, f"Use {LIMITS!r}, or leave it out."
+        require(sound, "must be two increasing positive numbers", remedy, limits=given)
         self.limits = (float(given[0]), float(given[1]))
 
     @property
     def at_limits(self) -> HostArray:
         """Members whose temperature ended at a limit."""
-        assert self.temperatures is not None
         low, high = self.limits
         ended = (self.temperatures < low * _AT_LIMIT) | (self.temperatures > high / _AT_LIMIT)
         return np.flatnonzero(ended)
 
     def describe(self) -> str:
         """Return the range of the temperatures in words."""
-        assert self.temperatures is not None
         low, high = self.temperatures.min(), self.temperatures.max()
         words = f"MemberTemperatures, T from {low:.4g} to {high:.4g}"
         number = len(self.at_limits)
         return f"{words}, {number} of {len(self.temperatures)} members at a limit" if number else words
-
-    def _shapes(self) -> dict[str, tuple[int, ...]]:
-        return {"temperatures": (self.n_members or 0,)}
 
     def _fit(self, data: FitData, features: Array | None) -> Convergence:
         from scipy.optimize import minimize
@@ -179,20 +164,15 @@ class MemberTemperatures(Recalibration):
         return Convergence(bool(best.success), int(best.nit), gradient, before, after, str(best.message))
 
     def _map(self, predictions: ClassPredictions, features: Array | None) -> ClassPredictions:
-        assert self.temperatures is not None
-        note = f"recalibrated by {self.describe()} (fitted on {self.n} instances)"
-        return with_scores(predictions, divided(predictions, self.temperatures, self.zero), note)
+        return with_scores(predictions, divided(predictions, self.temperatures, self.zero), self._note)
 
 
 def divided(predictions: ClassPredictions, temperatures: HostArray, zero: float | None = None) -> Array:
     """Return the log-probabilities of every member over its temperature, (n, m, k)."""
     if predictions.n_members != len(temperatures):
-        raise InputError(
-            "predictions",
-            f"must have the {len(temperatures)} members of the fit, in the same order",
-            f"got {predictions.n_members}",
-            "Fit again on predictions of this ensemble.",
-        )
+        rule = f"must have the {len(temperatures)} members of the fit, in the same order"
+        remedy = "Fit again on predictions of this ensemble."
+        raise InputError("predictions", rule, f"got {predictions.n_members}", remedy)
     values = scores_of(predictions, zero).values
     return values / like(temperatures, values)[None, :, None]
 
@@ -338,7 +318,15 @@ def _bracketed(along: Along) -> _Search:
             "Fit one temperature per member, or leave the predictions unchanged.",
         )
     best = int(np.argmin(losses))
-    _require_inside(math.exp(_GRID[best]), "the temperature")
+    if best in (0, len(_GRID) - 1):
+        raise beyond_limits(
+            "the temperature",
+            LIMITS,
+            f"the likelihood of the mean still grows at T = {math.exp(_GRID[best]):.3g} (separable data, or "
+            "a member that says nothing about the labels)",
+            "Fit on more data that contain errors of the model, use one TemperatureScaling for all members, "
+            "or leave the member out.",
+        )
     low, high = _GRID[best - 1], _GRID[best + 1]
     if slope(low) >= 0 or slope(high) <= 0:  # a second dip beside the best point: search it alone
         low, high = (_GRID[best], high) if slope(_GRID[best]) < 0 else (low, _GRID[best])
@@ -354,17 +342,3 @@ def _own_temperature(z: HostArray, counts: HostArray, shared: float) -> float:
     objective = mixture_objective(z, counts, None)
     grid = shared + np.linspace(-_FAR, _FAR, 9)
     return float(grid[int(np.argmin([objective(np.array([at]))[0] for at in grid]))])
-
-
-def _require_inside(temperature: float, subject: str) -> None:
-    if LIMITS[0] * 1.01 < temperature < LIMITS[1] / 1.01:
-        return
-    raise UnsupportedError(
-        subject,
-        f"must lie between {LIMITS[0]:g} and {LIMITS[1]:g}",
-        f"the likelihood of the mean still grows at T = {temperature:.3g} (separable data, or a member that "
-        "says nothing about the labels)",
-        "Fit on more data that contain errors of the model, use one TemperatureScaling for all members, or "
-        "leave the "
-        "member out.",
-    )

@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from credibly.results.base import Result
 Objective = Callable[[HostArray], tuple[float, HostArray]]
 Outputs = Callable[[HostArray], HostArray]
 _COARSE, _FINE = 1e-5, 1e-8  # largest entries of the gradient, between which outputs may move by
+_SETTLED = 10 * _FINE  # rounding may end the line search just above
 _MOVED = 1.0  # at most this much: a loss that creeps needs log 1000
 _FLAT, _CREEPS = 1e-9, 0.05  # the same for Newton steps: gradient, and the last move
 STILL, NEARLY_STILL = 1e-6, 1e-3  # a move this small ends the search; beside a warm start
@@ -67,9 +68,22 @@ class Convergence(Result):
             )
 
 
+class Ended(NamedTuple):
+    """How a search for a minimum ended; a fit adds its losses."""
+
+    converged: bool
+    n_iterations: int
+    gradient: float
+    message: str
+
+    def with_losses(self, before: float, after: float) -> Convergence:
+        """Return how the fit ended."""
+        return Convergence(self.converged, self.n_iterations, self.gradient, before, after, self.message)
+
+
 def minimum(
     objective: Objective, start: HostArray, outputs: Outputs, reason: Callable[[], str]
-) -> tuple[HostArray, dict[str, Any]]:
+) -> tuple[HostArray, Ended]:
     """Minimise with L-BFGS; `reason` says why a fit may diverge."""
     from scipy.optimize import minimize
 
@@ -83,12 +97,8 @@ def minimum(
     gradient = float(np.abs(fine.jac).max())
     if moved > _MOVED:
         raise diverging(reason(), gradient, moved)
-    return fine.x, {
-        "converged": gradient < 10 * _FINE,  # rounding may end the line search just above
-        "n_iterations": int(coarse.nit + fine.nit),
-        "gradient": gradient,
-        "message": str(fine.message),
-    }
+    steps = int(coarse.nit + fine.nit)
+    return fine.x, Ended(gradient < _SETTLED, steps, gradient, str(fine.message))
 
 
 def newton_minimum(
@@ -98,7 +108,7 @@ def newton_minimum(
     outputs: Outputs,
     reason: Callable[[], str],
     still: float = STILL,
-) -> tuple[HostArray, dict[str, Any]]:
+) -> tuple[HostArray, Ended]:
     """Minimise a convex function by Newton steps, halved until the loss falls; L-BFGS where none does.
 
     A step that moves outputs by less than `still` is the last.
@@ -127,12 +137,7 @@ def newton_minimum(
             raise diverging(reason(), steepest, moved)
     if steepest > _COARSE and moved <= still:
         return minimum(objective, at, outputs, reason)
-    return at, {
-        "converged": steepest < 10 * _FINE,
-        "n_iterations": step,
-        "gradient": steepest,
-        "message": "Newton steps",
-    }
+    return at, Ended(steepest < _SETTLED, step, steepest, "Newton steps")
 
 
 def _solved(hessian: HostArray, gradient: HostArray) -> HostArray:
@@ -147,6 +152,11 @@ def _solved(hessian: HostArray, gradient: HostArray) -> HostArray:
     along = vectors.T @ (gradient / unit)
     step: HostArray = vectors[:, curved] @ (along[curved] / values[curved]) / unit
     return step
+
+
+def beyond_limits(subject: str, limits: tuple[float, float], evidence: str, remedy: str) -> UnsupportedError:
+    """Return the error about a parameter that would leave its limits."""
+    return UnsupportedError(subject, f"must lie between {limits[0]:g} and {limits[1]:g}", evidence, remedy)
 
 
 def diverging(reason: str, gradient: float, moved: float) -> UnsupportedError:

@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from credibly._arrays.errors import InputTypeError
+from credibly._arrays.checks import scalar
+from credibly._arrays.errors import InputTypeError, UnsupportedError
 from credibly._arrays.namespace import (
     CACHE_ELEMENTS,
     Array,
@@ -87,6 +88,12 @@ def scores_of(predictions: Predictions, zero: float | None = None) -> Scores:
         f"got {type(predictions).__name__}",
         "Use the mean prediction: `predictions.mean()`.",
     )
+
+
+def require_finite_logits(values: Array, subject: str, remedy: str) -> None:
+    """Raise unless every class is possible in all log-probabilities."""
+    if scalar(namespace(values).min(values)) < IMPOSSIBLE / 2:
+        raise UnsupportedError(subject, "needs finite logits", "some are -inf", remedy)
 
 
 def classes_apart(array: Array) -> Array:

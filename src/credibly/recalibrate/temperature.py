@@ -25,9 +25,10 @@ from credibly.predictions import ClassPredictions
 from credibly.recalibrate.additive import Additive, fit_additive, mapped_additively
 from credibly.recalibrate.base import Recalibration
 from credibly.recalibrate.fit_data import FitData, with_scores
-from credibly.recalibrate.groups import Groups, checked_groups, require_positive_by_group
+from credibly.recalibrate.groups import Groups, checked_groups
+from credibly.recalibrate.learned import learned, learned_by_group
 from credibly.recalibrate.members import shared_temperature
-from credibly.recalibrate.minimum import Convergence
+from credibly.recalibrate.minimum import Convergence, beyond_limits
 from credibly.recalibrate.scores import IMPOSSIBLE, scores_of
 
 LIMITS = (1e-12, 1e12)
@@ -84,11 +85,9 @@ class TemperatureScaling(Recalibration):
     Point(n=1000, k=3, dtype=float64, 1 note)
     """
 
-    temperature: float | None = dataclasses.field(default=None, init=False)
-    temperatures: dict[str, float] | None = dataclasses.field(default=None, init=False)
+    temperature: float = learned(positive=True)
+    temperatures: dict[str, float] | None = learned_by_group(positive=True, shown=True)
     method: ClassVar[str] = "temperature"
-    learned: ClassVar[tuple[str, ...]] = ("temperature", "temperatures")
-    positive: ClassVar[tuple[str, ...]] = ("temperature",)
     takes_groups: ClassVar[bool] = True
 
     def describe(self) -> str:
@@ -98,21 +97,9 @@ class TemperatureScaling(Recalibration):
         low, high = min(self.temperatures.values()), max(self.temperatures.values())
         return f"temperatures from {low:.3g} to {high:.3g} in {len(self.temperatures)} groups"
 
-    @property
-    def fitted_by_group(self) -> bool:
-        """Whether `fit` was given groups."""
-        return self.temperatures is not None
-
-    def _shapes(self) -> dict[str, tuple[int, ...]]:
-        return {"temperature": ()}
-
-    def _require_sound(self) -> None:
-        super()._require_sound()
-        require_positive_by_group(self.temperatures, "temperatures")
-
     def _fit(self, data: FitData, seen: Any) -> Convergence:
         self.temperatures = None
-        near = self._near if isinstance(self._near, TemperatureScaling) else None
+        near = self._near
         if data.scores.values.ndim == 3:
             self.temperature, ended = shared_temperature(data)
         else:
@@ -124,9 +111,8 @@ class TemperatureScaling(Recalibration):
 
     def _fit_groups(self, data: FitData, groups: Groups, whole: Convergence) -> Convergence:
         """Fit the inverse temperature of every group as a difference to that of all rows."""
-        assert self.temperature is not None
         start = Additive(1.0 / self.temperature, np.zeros(data.predictions.n_classes))
-        if isinstance(self._near, TemperatureScaling) and self._near.temperatures is not None:
+        if self._near is not None and self._near.temperatures is not None:
             start = self._near._inverse()
         found, ended = fit_additive(
             data, slope=True, bias=False, groups=groups, start=start, rough=self._near is not None
@@ -141,8 +127,7 @@ class TemperatureScaling(Recalibration):
 
     def _inverse(self) -> Additive:
         """Return inverse temperatures in the form of a linear predictor."""
-        assert self.temperature is not None and self.n_classes is not None
-        slope, none = 1.0 / self.temperature, np.zeros(self.n_classes)
+        slope, none = 1.0 / self.temperature, np.zeros(self.n_classes or 0)
         if self.temperatures is None:
             return Additive(slope, none)
         added = {name: np.r_[1.0 / own - slope, none] for name, own in self.temperatures.items()}
@@ -150,12 +135,12 @@ class TemperatureScaling(Recalibration):
 
     def _map(self, predictions: ClassPredictions, seen: Any) -> ClassPredictions:
         groups = checked_groups(seen, self.temperatures, len(predictions))
-        note = f"recalibrated by {self.describe()} (fitted on {self.n} instances)"
         if groups is None:
-            assert self.temperature is not None
-            return with_scores(predictions, scores_of(predictions, self.zero).values / self.temperature, note)
+            return with_scores(
+                predictions, scores_of(predictions, self.zero).values / self.temperature, self._note
+            )
         values, notes = mapped_additively(predictions, self._inverse(), groups, self.zero)
-        return with_scores(predictions, values, note, *notes)
+        return with_scores(predictions, values, self._note, *notes)
 
 
 def _above_zero(inverse: float) -> float:
@@ -269,17 +254,9 @@ def solve(objective: Callable[[float], Moments], start: float | None = None) -> 
         change = change if newton else (low + high) / 2 - at
         converged = abs(change) < TOLERANCE and (newton or high - low < TOLERANCE)
         at += change
-    return _within(at), Convergence(
-        converged, step, abs(slope) * inverse, before, loss + slope * inverse * change / 2, "Newton on log T"
-    )
-
-
-def _within(log_inverse: float) -> float:
-    if abs(log_inverse) > math.log(LIMITS[1]) - 1e-3:
-        raise UnsupportedError(
-            "the temperature",
-            f"must lie between {LIMITS[0]:g} and {LIMITS[1]:g}",
-            f"the likelihood still grows at T = {math.exp(-log_inverse):.3g}",
-            "Check the scale of the logits, and that labels and predictions belong together.",
-        )
-    return math.exp(log_inverse)
+    if abs(at) > math.log(LIMITS[1]) - 1e-3:
+        evidence = f"the likelihood still grows at T = {math.exp(-at):.3g}"
+        remedy = "Check the scale of the logits, and that labels and predictions belong together."
+        raise beyond_limits("the temperature", LIMITS, evidence, remedy)
+    after = loss + slope * inverse * change / 2
+    return math.exp(at), Convergence(converged, step, abs(slope) * inverse, before, after, "Newton on log T")

@@ -7,10 +7,11 @@ import math
 from typing import Any
 
 from credibly._arrays.errors import UnsupportedError
-from credibly._arrays.notes import counted
+from credibly._arrays.notes import counted, unsaid
 from credibly.evaluation import Comparison, ScoreComparison, joined, shown, shown_range, title
-from credibly.evaluation.comparison_words import error_cells
-from credibly.evaluation.words import n_dropped
+from credibly.evaluation.comparison_words import error_cells, is_about_scores
+from credibly.evaluation.numbers import percent
+from credibly.evaluation.survey import n_dropped
 from credibly.plots import Picture, Table, new_axes, picture
 from credibly.report.html_parts import MethodNote, ReportFigure, drawn_figure, filled, report_figure
 from credibly.report.sections import ANY_METHOD, SCORE_METHOD, group_table, settings_text
@@ -106,7 +107,7 @@ def standings(comparison: Comparison) -> list[tuple[str, Table]]:
 def _places(standing: Any) -> Table:
     """Return one order of the models, with places and differences to the first."""
     columns = (
-        "model", "place", "mean score", f"behind the first by ({100 * standing.level:g} % joint interval)"
+        "model", "place", "mean score", f"behind the first by ({percent(standing.level)} joint interval)"
     )  # fmt: skip
     rows = []
     for at, name in enumerate(standing.names):
@@ -180,7 +181,7 @@ def crossings(comparison: Comparison) -> Table | None:
         (shown(one.tradeoff), one.below, one.beyond, str(one.rank), shown_range(one.interval))
         for one in ranking.crossings
     )
-    interval = f"{100 * ranking.level:g} % interval"
+    interval = f"{percent(ranking.level)} interval"
     return Table(("trade-off", "better below", "better beyond", "place", interval), rows) if rows else None
 
 
@@ -254,15 +255,15 @@ def render_comparison(comparison: Comparison) -> str:
         faults=faults(comparison),
         event="event_gap" in comparison.places,
         errors=calibration_table(comparison),
-        level=f"{100 * comparison.ranking.level:g} %",
+        level=percent(comparison.ranking.level),
         leading=comparison.leading(),
         averaged=[name for name, one in comparison.models.items() if one.kind != "Point"],
         curves=drawn_figure(drawn, curves.title, "curves", curves.finding, curves.table()),
         sets=_imprecision(comparison) if sets else None,
         contents=contents,
         own=own_numbers(comparison),
-        warnings=[one for one in comparison.warnings if not sets or one not in comparison.ranking.notes],
-        notes=[note for note in comparison.notes if note not in comparison.warnings],
+        warnings=[one for one in comparison.warnings if not (sets and is_about_scores(one))],
+        notes=unsaid(comparison.notes, comparison.warnings),
         methods=(*((_method(comparison),) * sets), TIES, *((APART,) * bool(comparison.differences))),
         source=source_of(comparison),
         command=comparison.again,
@@ -313,7 +314,7 @@ def render_score_comparison(comparison: ScoreComparison) -> str:
         facts=(*_data(comparison), ("Predictions", joined(kinds)), *_sources(comparison)),
         findings=comparison.findings,
         faults=faults(comparison),
-        level=f"{100 * ranking.level:g} %",
+        level=percent(ranking.level),
         contents=[
             ("standings", "Places and ties"),
             ("notes", "Notes on the data"),
@@ -325,7 +326,7 @@ def render_score_comparison(comparison: ScoreComparison) -> str:
         own=own_numbers(comparison),
         figures=figures[1:],
         warnings=comparison.warnings,
-        notes=[note for note in comparison.notes if note not in comparison.warnings],
+        notes=unsaid(comparison.notes, comparison.warnings),
         methods=(SCORES_METHOD if _of_reals(comparison) else CLASS_SCORES_METHOD, TIES),
         source=source_of(comparison),
         command=comparison.again,
@@ -335,10 +336,9 @@ def render_score_comparison(comparison: ScoreComparison) -> str:
 def _imprecision(comparison: Comparison) -> dict[str, Any]:
     """Return what is said about the price of imprecision."""
     lines = picture(comparison.ranking)
-    scored = [one for one in comparison.findings if "trade-off" in one]
     return {
-        "findings": scored,
-        "warnings": [one for one in comparison.warnings if one in comparison.ranking.notes],
+        "findings": comparison.tradeoff_findings,
+        "warnings": [one for one in comparison.warnings if is_about_scores(one)],
         "recommendations": [(task, str(one)) for task, one in comparison.recommendations.items()],
         "main": _main(lines),
         "ranked": ranked(comparison, 1.0),

@@ -12,10 +12,12 @@ import numpy as np
 from credibly._arrays.errors import UnsupportedError
 from credibly._arrays.notes import capital, counted
 from credibly.evaluation import Evaluation, Finding, Part, shown, shown_range, title
+from credibly.evaluation.numbers import percent, tenths
 from credibly.evaluation.sentences import repair_name
 from credibly.evaluation.stages import mean_gap
+from credibly.evaluation.survey import n_dropped
 from credibly.evaluation.tidy import of_one_number
-from credibly.evaluation.words import at_level, crps_in_words, n_dropped
+from credibly.evaluation.words import at_level, crps_in_words
 from credibly.plots import Table, new_axes, picture, worst_first
 from credibly.report.html_parts import (
     MethodNote,
@@ -23,6 +25,7 @@ from credibly.report.html_parts import (
     Section,
     drawn_figure,
     interval_text,
+    number_cells,
     report_figure,
 )
 from credibly.results.curves import CorpCurve, ReliabilityCurve
@@ -301,7 +304,7 @@ def how_tested(evaluation: Evaluation) -> str:
     """Say in one sentence what stands behind the word of the headline, and how often it is wrong."""
     if not evaluation.tests:
         return "Nothing was tested."
-    times, level = evaluation.settings["n_resamples"], f"{100 * evaluation.settings['level']:.3g} %"
+    times, level = evaluation.settings["n_resamples"], percent(evaluation.settings["level"])
     clusters = evaluation.predictions.n_clusters
     if evaluation.claims is not None and clusters is None:
         number = len(evaluation.tests) - ("omnibus" in evaluation.tests)
@@ -402,11 +405,11 @@ def tests_table(evaluation: Evaluation) -> Table | None:
 def _test_cells(result: Any, limit: tuple[float, float] | None) -> tuple[str, ...]:
     return (
         shown(result.statistic),
-        "" if limit is None else shown_range(limit),
+        shown_range(limit),
         shown(result.pvalue),
-        "" if result.pvalue_interval is None else shown_range(result.pvalue_interval),
+        shown_range(result.pvalue_interval),
         "two-sided" if result.tail == "two-sided" else "upper",
-        "" if result.adjusted_pvalue is None else shown(result.adjusted_pvalue),
+        shown(result.adjusted_pvalue),
         shown(result.effect_size),
     )
 
@@ -423,7 +426,7 @@ def decomposition_table(evaluation: Evaluation) -> Table | None:
         ("calibration loss, which recalibration could remove", parts.calibration),
         ("refinement loss, which it cannot", parts.refinement),
     )
-    rows = tuple((name, shown(part.value), interval_text(part)) for name, part in named)
+    rows = tuple((name, *number_cells(part)) for name, part in named)
     return Table(("part", "value", "95 % interval"), rows)
 
 
@@ -470,7 +473,7 @@ def _in_units(name: str, value: float) -> str:
     if not np.isfinite(value):
         return shown(value)
     if name == "accuracy":
-        return f"{100 * value:.1f} %"
+        return tenths(value)
     return f"{100 * value:.1f}" if name in _IN_POINTS else shown(value)
 
 

@@ -89,6 +89,11 @@ def interval_text(estimate: Estimate) -> str:
         return f"none: {refused.evidence}"
 
 
+def number_cells(estimate: Estimate) -> tuple[str, str]:
+    """Return a number and its 95 % interval as cells of a table."""
+    return shown(estimate.value), interval_text(estimate)
+
+
 def report_figure(
     drawn: Picture,
     name: str,

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from credibly._arrays.notes import unsaid
 from credibly.evaluation import (
     Comparison,
     CredalParts,
@@ -103,7 +104,7 @@ def _render_evaluation(evaluation: Evaluation) -> str:
         verdicts=evaluation.verdicts,
         numbers=numbers,
         footnotes=footnotes,
-        warnings=[one for one in evaluation.warnings if one not in reading],
+        warnings=unsaid(evaluation.warnings, reading),
         reading=reading,
         notes=evaluation.notes,
         tests=content.tests_table(evaluation),

@@ -19,13 +19,20 @@ from credibly.evaluation import (
     shown_range,
     title,
 )
+from credibly.evaluation.numbers import tenths
 from credibly.evaluation.words import at_level
 from credibly.plots import Table, picture
-from credibly.report.html_parts import MethodNote, ReportFigure, Section, interval_text, report_figure
+from credibly.report.html_parts import (
+    MethodNote,
+    ReportFigure,
+    Section,
+    interval_text,
+    number_cells,
+    report_figure,
+)
 from credibly.results.audit import AuditResult
 from credibly.results.curves import DRAWS_REPEAT, EnvelopeCurve
 from credibly.results.decompositions import LossDecomposition
-from credibly.results.estimates import Estimate
 from credibly.results.predictive import HypothesisCheck, PredictiveCheck
 from credibly.results.recalibration import Change, MethodChanges, RecalibrationReport
 from credibly.results.scores import GROUPS, PARTS, EpistemicScore, Spread
@@ -112,7 +119,8 @@ def risk_coverage_section(parts: Curves, evaluation: Evaluation) -> Section:
     curves = parts.risk_coverage
     drawn = picture(curves)
     rows = tuple(
-        (one.by, *_cells(one.area), *_cells(one.excess), shown(one.stated_area)) for one in curves.values()
+        (curve.by, *number_cells(curve.area), *number_cells(curve.excess), shown(curve.stated_area))
+        for curve in curves.values()
     )
     columns = ("ordered by", "area", "95 % interval", "excess area", "95 % interval", "area as stated")
     return Section(
@@ -132,10 +140,6 @@ def risk_coverage_section(parts: Curves, evaluation: Evaluation) -> Section:
         ),
         methods=(RISK_COVERAGE,),
     )
-
-
-def _cells(estimate: Estimate) -> tuple[str, str]:
-    return shown(estimate.value), interval_text(estimate)
 
 
 _MEMBER_COLUMN = "p with the truth as one more member"
@@ -212,25 +216,23 @@ def _check_finding(check: PredictiveCheck, level: float) -> str:
 
 
 def _check_table(part: HypothesisCheck, level: float) -> Table:
-    rows = []
-    for name, one in part.checks.items():
-        error = "" if one.pvalue_interval is None else shown_range(one.pvalue_interval)
-        rows.append(
-            (
-                title(name),
-                shown(one.statistic),
-                shown_range(one.acceptance_region),
-                shown(one.pvalue),
-                error,
-                "" if one.adjusted_pvalue is None else shown(one.adjusted_pvalue),
-                one.details.direction,
-                shown(one.details.sharpness),
-                shown(one.effect_size),
-                "" if one.details.member_pvalue is None else shown(one.details.member_pvalue),
-                one.verdict(level),
-            )
+    rows = tuple(
+        (
+            title(name),
+            shown(test.statistic),
+            shown_range(test.acceptance_region),
+            shown(test.pvalue),
+            shown_range(test.pvalue_interval),
+            shown(test.adjusted_pvalue),
+            test.details.direction,
+            shown(test.details.sharpness),
+            shown(test.effect_size),
+            shown(test.details.member_pvalue),
+            test.verdict(level),
         )
-    return Table(_CHECK_COLUMNS, tuple(rows))
+        for name, test in part.checks.items()
+    )
+    return Table(_CHECK_COLUMNS, rows)
 
 
 def _group_counts(check: PredictiveCheck, hypothesis: str, level: float) -> Table:
@@ -291,8 +293,8 @@ def audit_section(result: AuditResult, evaluation: Evaluation) -> Section:
             one.group,
             one.measure,
             str(one.n),
-            f"{100 * one.observed:.1f} %",
-            f"{100 * one.expected:.1f} %",
+            tenths(one.observed),
+            tenths(one.expected),
             f"{100 * one.low:+.1f} to {100 * one.high:+.1f}",
             shown(one.adjusted_pvalue),
             f"{100 * one.detectable:.1f}",
@@ -451,9 +453,8 @@ def rater_section(parts: RaterParts, evaluation: Evaluation) -> Section:
     """Return the section about losses and disagreement of raters."""
     loss, pairs = parts.loss, parts.disagreement
     rows = tuple(
-        (meaning, shown(own.value), interval_text(own), shown(getattr(loss.plugin, name).value))
+        (meaning, *number_cells(getattr(loss, name)), shown(getattr(loss.plugin, name).value))
         for name, meaning in _MEANINGS.items()
-        for own in (getattr(loss, name),)
     )
     spread = (
         ("mean predicted disagreement of two raters", pairs.predicted),
@@ -462,7 +463,7 @@ def rater_section(parts: RaterParts, evaluation: Evaluation) -> Section:
         ("of that, calibration loss", pairs.calibration),
     )
     columns = ("part", "value", "95 % interval")
-    disagreement = tuple((name, shown(one.value), interval_text(one)) for name, one in spread)
+    disagreement = tuple((name, *number_cells(part)) for name, part in spread)
     losses = "Squared loss over raters; without correction, few raters look like a bad model"
     return Section(
         anchor="raters",
@@ -569,8 +570,7 @@ def _change_row(change: Change) -> tuple[str, ...]:
         title(change.name),
         shown(change.before.value),
         shown(change.after.value),
-        shown(change.difference.value),
-        interval_text(change.difference),
+        *number_cells(change.difference),
         *("" if test is None else shown(test.deciding_pvalue) for test in tests),
     )
 

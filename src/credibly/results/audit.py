@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
 from credibly.results.base import Result, WithPvalue, jsonable, require_level, require_margin
 from credibly.results.tests import Word
@@ -14,6 +14,10 @@ WIDE = 0.5
 
 _MOST_LISTED = 8
 _MOST_SUMMARISED = 100
+
+
+_BOUNDS = {"upper": (" above", "at most"), "lower": (" below", "at least")}
+"""How a measure that compares with a bound of a set ends, and what the sets say about it."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -50,6 +54,8 @@ class AuditGroup(Result):
     n_clusters : int or None
         Number of clusters that its rows belong to; None if rows are independent. A group that is one cluster
         cannot tell anything.
+    bound : {"", "upper", "lower"}
+        For sets: the bound that the measure compares with.
     """
 
     group: str
@@ -67,6 +73,7 @@ class AuditGroup(Result):
     explained_by: str | None
     verdict: Word
     n_clusters: int | None = None
+    bound: Literal["", "upper", "lower"] = ""
 
     @property
     def words(self) -> str:
@@ -84,10 +91,10 @@ class AuditGroup(Result):
         if self.measure == "coverage":
             width = "narrow" if self.effect < 0 else "wide"
             return f"intervals are too {width} by {size}: they promise {said} and contain {seen}"
-        if self.measure.endswith((" above", " below")):
-            name, _, side = self.measure.rpartition(" ")
+        if self.bound:
+            suffix, limit = _BOUNDS[self.bound]
+            name = self.measure.removesuffix(suffix)
             what = "the answer is right" if name == "confidence" else f"{name} occurs"
-            limit = "at most" if side == "above" else "at least"
             return f"{what} in {seen}, but the sets say {limit} {said}"
         often = "more" if self.effect > 0 else "less"
         return f"{self.measure} occurs {size} {often} often than predicted: {seen} instead of {said}"

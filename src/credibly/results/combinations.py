@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from typing import Any
 
 from credibly._arrays.namespace import HostArray
@@ -111,6 +112,7 @@ class CombinationDetails(Details):
         *,
         features: Any = None,
         space: Any = None,
+        names: Sequence[str] | None = None,
         n_resamples: int = 999,
         rng: Any = 0,
     ) -> LocalDeviations:
@@ -127,6 +129,8 @@ class CombinationDetails(Details):
             Needed if the weights were learned from features.
         space : array (n, d), optional
             What to divide into regions. Default: the features, or the mean prediction if there are none.
+        names : sequence of str, optional
+            Names of the columns that are divided, one each. Default: "feature 0", "feature 1", ...
         n_resamples : int
             Replicates behind the adjusted p-values.
         rng : None, int or Generator
@@ -139,6 +143,6 @@ class CombinationDetails(Details):
             the combination as given.
         """
         found: LocalDeviations = self.combination.regions(
-            predictions, labels, features, space, n_resamples, rng
+            predictions, labels, features, space, names, n_resamples, rng
         )
         return found

@@ -139,12 +139,9 @@ def scan_dask(
         if not hasattr(given, "__dask_graph__"):
             return array.from_array(np.asarray(given), chunks=-1)
         if not isinstance(given, array.Array):
-            raise InputTypeError(
-                f"`{name}`",
-                "must be an array or a table of Dask",
-                f"got {type(given).__name__}",
-                "Make one: `dask.array.from_delayed`, or `to_dask_array(lengths=True)`.",
-            )
+            rule, found = "must be an array or a table of Dask", f"got {type(given).__name__}"
+            remedy = "Make one: `dask.array.from_delayed`, or `to_dask_array(lengths=True)`."
+            raise InputTypeError(f"`{name}`", rule, found, remedy)
         if any(length != length for length in given.shape):
             raise InputError(
                 f"`{name}`",
@@ -193,13 +190,5 @@ def _on_block(
 ) -> Any:
     """Check one block, in the process that holds it, and work on it."""
     observed = labels if labels.ndim == 1 else LabelCounts(labels)
-    piece = ArrayPiece(
-        start,
-        start + len(labels),
-        block,
-        observed,
-        kind,
-        member_axis,
-        **beside,
-    )
+    piece = ArrayPiece(start, start + len(labels), block, observed, kind, member_axis, **beside)
     return use(piece.chunk(), f"block {place} of the predictions")

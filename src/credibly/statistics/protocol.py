@@ -109,6 +109,8 @@ class Story:
         Where it was published, in full.
     aliases : mapping of str to str
         Other names that people ask for, in lower case, each with a remark on how it differs, or "".
+    begins_with_name : bool
+        Whether the title begins with somebody's name, which keeps its capital inside a sentence.
     """
 
     title: str
@@ -120,6 +122,7 @@ class Story:
     notion: Notion = "distribution"
     citation: str = ""
     aliases: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    begins_with_name: bool = False
 
 
 @dataclasses.dataclass(frozen=True)

@@ -335,6 +335,7 @@ class GaussianLogLoss(RealMean):
     reference: ClassVar[str] = "Good 1952"
     story: ClassVar[Story] = Story(
         title="Gaussian log loss",
+        begins_with_name=True,
         meaning="Mean negative natural logarithm of the density at the label, of the mixture of all members.",
         formula="mean of −log 1/m Σ_j N(y; μ_j, σ_j²)",
         above="labels that it called improbable occur too often",

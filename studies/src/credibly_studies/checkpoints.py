@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from credibly._arrays.errors import FileError
-from credibly.io.limits import instead
 from credibly.io.text import read_json_value
 from credibly.io.writing import as_path, told, write_text_atomically
 from credibly.results.base import jsonable
@@ -72,3 +73,14 @@ class Checkpoints:
     def _write(self, name: str, value: Any) -> None:
         text = json.dumps(value, allow_nan=False)
         write_text_atomically(self.directory / name, text, overwrite=True)
+
+
+@contextmanager
+def instead(remedy: str) -> Iterator[None]:
+    """Give the remedy for a file that we made in place of that for a damaged file of somebody's."""
+    try:
+        yield
+    except FileError as error:
+        if isinstance(error.__cause__, PermissionError):
+            raise
+        raise FileError(error.subject, error.rule, error.evidence, remedy) from error

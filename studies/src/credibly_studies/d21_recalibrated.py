@@ -16,7 +16,7 @@ from credibly.recalibrate import (
     TemperatureScaling,
     VectorScaling,
 )
-from credibly.recalibrate.comparison import stitched
+from credibly.recalibrate.crossfit import stitched
 from credibly.recalibrate.folds import fold_members
 from credibly_studies.inputs import public_arrays
 

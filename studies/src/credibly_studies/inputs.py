@@ -16,9 +16,9 @@ import numpy as np
 
 from credibly._arrays.errors import FileError
 from credibly.io import write_bytes_atomically
-from credibly.io.limits import instead
 from credibly.io.npy import read_npy, read_npz
 from credibly.results.base import jsonable
+from credibly_studies.checkpoints import instead
 
 Arrays = Mapping[str, np.ndarray[Any, Any]]
 

@@ -113,9 +113,9 @@ def test_copies_do_not_make_models_differ() -> None:
 
 
 def test_folds_keep_clusters_whole() -> None:
-    from credibly.recalibrate.comparison import _whole_folds
+    from credibly.recalibrate.folds import fold_members
 
-    parts = _whole_folds(IDS, 5, (1, 2))
+    parts = fold_members(len(IDS), 5, (1, 2), IDS)
     assert np.array_equal(np.sort(np.concatenate(parts)), np.arange(1000))
     held = [set(IDS[part]) for part in parts]
     assert sum(map(len, held)) == len(set.union(*held)) == 40

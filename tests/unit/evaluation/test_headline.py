@@ -511,10 +511,22 @@ def test_single_statistics_are_in_conflict_only_where_the_one_test_is() -> None:
     probs, labels = said(200, 3, 1.0, seed=4)
     found = cr.evaluate(probs, labels, n_resamples=199)
     calm = dataclasses.replace(found.diagnosis, word="no conflict found")
-    verdict = Verdict("conflict", "brier", "Brier score 1 is off.", "", "", 1.0, (0.0, 0.5))
+    facts = {
+        "statistic": "Brier score",
+        "value": 1.0,
+        "whose": "",
+        "accepted": (0.0, 0.5),
+        "sure": 0.95,
+        "above": True,
+        "meaning": "it is off",
+        "hypothesis": None,
+        "is_outweighed": False,
+    }
+    verdict = Verdict("conflict", "brier", "beyond its region", facts, "", "", 1.0, (0.0, 0.5))
     (gate,) = gated([verdict], calm)
     assert gate.word == "no conflict found"
-    assert gate.finding.startswith("Brier score 1 is off. Among all that was tested, chance explains")
+    assert verdict.finding.startswith("Brier score 1 is above what would be expected")
+    assert gate.finding.startswith(f"{verdict.finding} Among all that was tested, chance explains")
     loud = dataclasses.replace(calm, word="conflict")
     assert gated([verdict], loud) == (verdict,)
 
@@ -630,7 +642,7 @@ def test_a_class_within_its_bounds_is_not_called_outside(score: float, says: str
     tested = cr.hypotests.witness_test(*said(50, 3, 1.0), rng=0)
     details = dataclasses.replace(tested.details, directions=(direction,))
     validity = dataclasses.replace(tested, pvalue=0.01, details=details)
-    verdict = Verdict("conflict", "witness", "", "", "", None, None)
+    verdict = Verdict("conflict", "witness", "truth outside the set", {}, "", "", None, None)
     parts = CredalParts(validity, {}, None, (verdict,), np.arange(50), 50)
     answer = _credal(parts, "?", cast(Any, SimpleNamespace(classes=("0", "1", "2"))))
     assert says in answer.sentence

@@ -12,6 +12,7 @@ import credibly as cr
 from credibly._arrays.errors import UnknownNameError, UnsupportedError
 from credibly.evaluation import Part, Verdict, evaluate
 from credibly.evaluation.evaluate import STAGES
+from credibly.evaluation.sentences import CASES
 from credibly.evaluation.work import NOT_ASKED, Stage, Work
 from credibly.hypotests.resampling.loop import Resampled, Target
 from credibly.hypotests.resampling.replicates import consistent
@@ -42,7 +43,7 @@ class Luck(Part):
 
     @property
     def answers(self) -> tuple[Verdict, ...]:
-        return (Verdict("conflict", "luck", "There is luck.", "", "", None, None),)
+        return (Verdict("conflict", "luck", "luck", {"what": "luck"}, "", "", None, None),)
 
     def told(self, shared: tuple[str, ...]) -> tuple[str, ...]:
         return ("luck: it was measured",)
@@ -62,6 +63,7 @@ def test_a_stage_runs_where_it_applies_and_says_why_where_not(
     stages = tuple(one for one in STAGES if one.part != "raters")
     module = __import__("sys").modules["credibly.evaluation.evaluate"]
     monkeypatch.setattr(module, "STAGES", (*stages, Stage("raters", run, few, "luck")))
+    monkeypatch.setitem(CASES, "luck", lambda facts: f"There is {facts['what']}.")
     found = evaluate(PROBS[:n], LABELS[:n], statistics=["brier"], tests=False)
     if n == 60:
         assert found.raters == Luck(found["brier"].value / 60)

@@ -11,7 +11,8 @@ import pytest
 
 import credibly as cr
 from credibly.evaluation import PredictionSummary, shown, shown_range, title
-from credibly.evaluation.words import joined, verdicts
+from credibly.evaluation.numbers import joined
+from credibly.evaluation.words import verdicts
 from credibly.results.tests import HypotestResult
 
 FORBIDDEN = re.compile(r"\b(calibrated|passed|passes|valid|good|fine|ok)\b", re.IGNORECASE)

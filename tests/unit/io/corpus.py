@@ -175,7 +175,7 @@ for prefix in ("", "p_", "class_", "prob_class", "Class ", "prob_class_", "softm
     names = [f"{prefix}{j}" for j in range(12)]
     row(
         S,
-        f"columns sorted as text: `{names[0]}, {names[1]}, {names[10]}, {names[11]}, {names[2]}, ...`",
+        f"`{names[0]}, {names[1]}, {names[10]}, {names[11]}, {names[2]}, ...`",
         table(shuffled(names, TEXT12) | {"label": Y12}),
         number=A12,
         note="by their numbers",
@@ -359,9 +359,10 @@ row(
 )
 row(
     S,
-    "rows that sum to anything, with `--normalise`",
+    "rows that sum to anything",
     table(cols(["p_0", "p_1", "p_2"], P3 * 0.7) | {"label": Y3}, normalise=True),
     refused="must sum to 1",
+    said="--normalise",
 )
 
 S = "Two classes"
@@ -887,6 +888,58 @@ row(S, "npz `alpha`, `y`", npz(alpha=1 + 9 * P3, y=Y3), number=A3)
 row(S, "npz `softmax`, `targets`", npz(softmax=P3, targets=Y3), number=A3, note="is read as `probs`")
 row(S, "npz with a nameless array and labels", npz(arr_0=P3, y=Y3), number=A3, note="all rows sum to 1")
 row(S, "transposed array (k, n)", npy(P3.T, Y3), refused="sums along axis 0 are 1")
+
+S = "Intervals of probabilities and belief functions"
+LOWER, UPPER = np.clip(P3 - 0.1, 0, 1), np.clip(P3 + 0.1, 0, 1)
+FOCAL = np.array([[1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 1, 1]])
+MASSES = np.concatenate([0.8 * P3, np.full((N, 1), 0.2)], axis=1)
+BELIEFS = np.concatenate([0.8 * P3, np.ones((N, 1))], axis=1)
+BOUNDS = [f"{end}_{name}" for end in ("lower", "upper") for name in NAMES]
+row(S, "npz `lower`, `upper` (n, k), `y`", npz(lower=LOWER, upper=UPPER, y=Y3), number=A3)
+row(
+    S,
+    "`lower_cat, lower_dog, lower_cow, upper_cat, ..., label` with names as labels",
+    table(
+        cols(BOUNDS[:3], LOWER) | cols(BOUNDS[3:], UPPER) | {"label": NAMES[Y3]},
+    ),
+    number=A3,
+    note="class names",
+)
+row(S, "npz `lower`, `y`", npz(lower=LOWER, y=Y3), refused="needs the arrays `lower` and `upper`")
+row(
+    S,
+    "npz `lower`, `upper` the wrong way round",
+    npz(lower=UPPER, upper=LOWER, y=Y3),
+    refused="must not exceed",
+)
+row(
+    S,
+    "npz `masses` (n, s), `focal_sets` (s, k) of 0 and 1, `y`",
+    npz(masses=MASSES, focal_sets=FOCAL, y=Y3),
+    number=A3,
+)
+row(
+    S,
+    "npz `beliefs` (n, s), `focal_sets` (s, k), `y`",
+    npz(beliefs=BELIEFS, focal_sets=FOCAL, y=Y3),
+    number=A3,
+)
+row(
+    S,
+    'json, `"masses": [[...], ...], "focal_sets": [[0], [1], [2], [0, 1, 2]], "y": [...]`',
+    raw(
+        json.dumps({"masses": MASSES.tolist(), "focal_sets": [[0], [1], [2], [0, 1, 2]], "y": Y3.tolist()}),
+        "t.json",
+    ),
+    number=A3,
+)
+row(S, "npz `masses`, `y`", npz(masses=MASSES, y=Y3), refused="needs the arrays `masses` and `focal_sets`")
+row(
+    S,
+    "npz `masses` that do not sum to 1",
+    npz(masses=0.9 * MASSES, focal_sets=FOCAL, y=Y3),
+    refused="must sum to 1",
+)
 
 S = "Real values"
 R = misses(MEAN)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from scipy.integrate import quad
@@ -9,14 +11,8 @@ from scipy.special import ndtri
 
 import credibly as cr
 from credibly.recalibrate.groups import variance_between
-from credibly.recalibrate.location import (
-    fit_skew,
-    moments_of,
-    skew_cdf,
-    skew_loss,
-    skew_quantiles,
-    working_spread,
-)
+from credibly.recalibrate.location import moments_of, working_spread
+from credibly.recalibrate.tails import fit_skew, skew_cdf, skew_loss, skew_quantiles
 
 N = 2000
 RNG = np.random.default_rng(3)
@@ -153,3 +149,20 @@ def test_tails_are_those_of_the_own_distribution() -> None:
     assert right.degrees >= 15
     wrong = cr.recalibrate.TailScaling().fit(cr.Gaussian(MEAN, SPREAD), labels)
     assert wrong.degrees <= 4
+
+
+def test_named_groups_are_read_back(tmp_path: Path) -> None:
+    given, groups = cr.Gaussian(MEAN, SPREAD), np.where(ERROR > 0, "north", "south")
+    found = cr.recalibrate.LocationScaling().fit(given, LABELS, groups=groups)
+    again = cr.recalibrate.load(found.save(tmp_path / "location.json"))
+    assert again.levels == found.levels == ("north", "south")
+    assert again.fitted_by_group
+    first, second = (one.apply(given[:50], groups=groups[:50]) for one in (found, again))
+    assert np.array_equal(first.mean, second.mean)
+    assert np.array_equal(first.std, second.std)
+
+
+@pytest.mark.parametrize("method", [cr.recalibrate.TailScaling, cr.recalibrate.SkewScaling])
+def test_shapes_of_errors_are_those_of_real_values(method: type[cr.recalibrate.Recalibration]) -> None:
+    with pytest.raises(cr.InputTypeError, match="defined for Gaussian, Samples and Quantiles"):
+        method().fit(cr.Point([[0.3, 0.7], [0.6, 0.4]]), [0, 1])

@@ -89,7 +89,7 @@ def test_a_scale_per_group_and_its_refusals(tmp_path) -> None:
     damaged = json.loads((tmp_path / "groups.json").read_text())
     damaged["learned"]["scales"]["low"] = -1.0
     (tmp_path / "damaged.json").write_text(json.dumps(damaged))
-    with pytest.raises(cr.FileError, match="a positive number per group"):
+    with pytest.raises(cr.FileError, match="a finite number above 0 per group"):
         cr.recalibrate.load(tmp_path / "damaged.json")
 
 

@@ -203,7 +203,7 @@ def audit(
     tested = adjusted_pvalues(source, n_resamples, level, separate=as_sets)
     names = rows.sample.classes
     found = _groups(source, tested, lattice, counted, names, level)
-    fixed = [one.name for one, own in zip(counted, source.variance, strict=True) if not own.any()]
+    fixed = [one.named() for one, own in zip(counted, source.variance, strict=True) if not own.any()]
     left_out += tuple(f"{name} was skipped: the predictions leave no room for chance" for name in fixed)
     notes = [*given.notes, *said, *joined, *lattice.notes, *left_out, *source.notes]
     return AuditResult(
@@ -216,7 +216,7 @@ def audit(
         n_groups=len(lattice.conditions),
         n_cells=lattice.n_cells,
         attributes=lattice.attributes,
-        measures=tuple(_measure_name(one, names) for one in counted),
+        measures=tuple(one.named(names) for one in counted),
         n_clusters=source.n_clusters,
         n_resamples=int(n_resamples),
         smallest_pvalue=max(source.smallest_pvalue, tested.multiplicity / (1 + n_resamples)),
@@ -348,7 +348,6 @@ def _groups(
     }
     columns = {name: one.ravel().tolist() for name, one in numbers.items()}
     names, sizes, clusters = lattice.names, size.tolist(), source.clusters_of_groups
-    counted = [_measure_name(one, classes) for one in measures]
     found = []
     for place in np.lexsort((-tested.score.ravel(), tested.adjusted.ravel())).tolist():
         m, g = divmod(place, len(names))
@@ -361,7 +360,8 @@ def _groups(
                 group=names[g],
                 conditions=lattice.conditions[g],
                 n=sizes[g],
-                measure=counted[m],
+                measure=measures[m].named(classes),
+                bound=measures[m].bound,
                 explained_by=explained.get((m, g)),
                 verdict=word,
                 n_clusters=None if clusters is None else int(clusters[g]),
@@ -369,9 +369,3 @@ def _groups(
             )
         )
     return tuple(found)
-
-
-def _measure_name(measure: Measure, classes: Sequence[str] | None) -> str:
-    if measure.label is None or classes is None:
-        return measure.name
-    return measure.name.replace(f"class {measure.label}", f"class {classes[measure.label]}", 1)

@@ -76,11 +76,13 @@ class Measure:
     label: int | None = None
     bound: Literal["", "upper", "lower"] = ""
 
-    @property
-    def name(self) -> str:
-        """For example "confidence", "class 1", "class 1 above"."""
-        own = self.kind if self.label is None else f"class {self.label}"
-        return own + {"": "", "upper": " above", "lower": " below"}[self.bound]
+    def named(self, classes: Sequence[str] | None = None) -> str:
+        """Return "confidence", "class 1" or "class 1 above"; a class by its name where classes have names."""
+        if self.label is not None:
+            what = f"class {self.label if classes is None else classes[self.label]}"
+        else:
+            what = self.kind
+        return what + {"": "", "upper": " above", "lower": " below"}[self.bound]
 
 
 _BYTES_OF_SUMS = 64  # of a row and class: moments, deviations and their powers

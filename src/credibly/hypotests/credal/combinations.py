@@ -101,11 +101,13 @@ def _scores(counted: HostArray, expected: HostArray, variance: HostArray) -> Hos
     return np.where(certain, np.where(np.abs(gap) > 1e-9, np.copysign(np.inf, gap), 0.0), scores)
 
 
-def space_of(point: Point, space: Any, n: int) -> tuple[HostArray, tuple[str, ...]]:
+def space_of(
+    point: Point, space: Any, n: int, names: Sequence[str] | None = None
+) -> tuple[HostArray, tuple[str, ...]]:
     """Return what to cut and its names: the given columns, or the predicted probabilities."""
     if space is None:
         probs = to_host(as_float64(point.probs))
-        return probs, tuple(f"mean P({c})" for c in range(probs.shape[1]))
+        return probs, _names_of(probs, names, [f"mean P({c})" for c in range(probs.shape[1])])
     columns = np.asarray(to_host(space) if hasattr(space, "shape") else space, dtype=np.float64)
     columns = columns[:, None] if columns.ndim == 1 else columns
     require(
@@ -115,7 +117,14 @@ def space_of(point: Point, space: Any, n: int) -> tuple[HostArray, tuple[str, ..
         space=columns,
     )
     require_finite(columns, "space")
-    return columns, tuple(f"feature {j}" for j in range(columns.shape[1]))
+    return columns, _names_of(columns, names, [f"feature {j}" for j in range(columns.shape[1])])
+
+
+def _names_of(columns: HostArray, names: Sequence[str] | None, default: Sequence[str]) -> tuple[str, ...]:
+    number = columns.shape[1]
+    rule, remedy = f"must name each of the {number} columns", "Give one name per column, or leave them out."
+    require(names is None or len(names) == number, rule, remedy, names=names)
+    return tuple(default if names is None else names)
 
 
 def features_as_tested(features: Any, wanted: int | None, predictions: Any) -> Array | None:
@@ -146,14 +155,22 @@ class Combination(ABC):
         """Return the combination."""
 
     def regions(
-        self, predictions: Any, labels: Any, features: Any, space: Any, n_resamples: int, rng: Any
+        self,
+        predictions: Any,
+        labels: Any,
+        features: Any,
+        space: Any,
+        names: Sequence[str] | None,
+        n_resamples: int,
+        rng: Any,
     ) -> LocalDeviations:
         """Return deviations by region of feature space, the worst first."""
         require_resamples(n_resamples)
         given = as_class_predictions(predictions)
         observed, _ = observed_classes(given, labels, "regions", as_seed(rng))
         point = self.apply(given, features)
-        space, columns = space_of(as_point(given)[0], features if space is None else space, len(given))
+        where = features if space is None else space
+        space, columns = space_of(as_point(given)[0], where, len(given), names)
         parts, k = cut(space), given.n_classes
         region = np.empty(len(given), dtype=np.int64)
         for number, (rows, _) in enumerate(parts):

@@ -163,6 +163,7 @@ def require_finite_region(null: HostArray, tail: Tail, name: str) -> None:
             f"{int(np.isinf(null).sum())} of {null.size} replicates are infinite, so the test could not "
             f"reject anything",
             "Use another statistic, or one that is bounded (`clip`).",
+            argument=name,
         )
 
 
