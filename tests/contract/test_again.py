@@ -200,3 +200,10 @@ def test_the_next_command_has_only_flags_of_its_verb() -> None:
     )
     assert Call("demo", options={"model": "forest"}).then("plan") == "credibly plan FILE"
     assert Call("evaluate", objects=("predictions", "labels"), typed=False).then("plan") is None
+
+
+def test_a_file_that_is_called_like_an_option_is_named_with_its_folder() -> None:
+    odd = Call("report", ("--x.npz",))
+    assert odd.command() == "credibly report ./--x.npz"
+    assert odd.then("audit", groups=["site"]) == "credibly audit ./--x.npz --by site"
+    assert Call("report", ("-",)).command() == "credibly report -"

@@ -17,7 +17,7 @@ from typing import Any
 from credibly._arrays.errors import InputError
 
 FORMATS = ("npz", "npy", "csv", "tsv", "json", "jsonl", "parquet", "pt", "netCDF")
-FILE_ENDINGS = ("npz", "npy", "csv", "tsv", "json", "jsonl", "parquet", "pt", "nc", "zarr")
+FILE_ENDINGS = ("npz", "npy", "csv", "tsv", "parquet")
 """Endings of the files that `convert` writes."""
 KINDS = (
     "probs",

@@ -68,10 +68,11 @@ class Call:
         return self.command() if self.typed else self.python()
 
     def command(self) -> str:
-        """Return the command line."""
+        """Return the command line; a file that is called like an option is named with its folder."""
         given = {**self.reading, **self.options}
         flags = [word for row in VERBS[self.verb].rows for word in row.words(given.get(row.name))]
-        return shlex.join(["credibly", *self.verb.split(), *self.files, *flags])
+        files = [f"./{file}" if file.startswith("-") and file != "-" else file for file in self.files]
+        return shlex.join(["credibly", *self.verb.split(), *files, *flags])
 
     def then(self, verb: str, *arguments: str, without: Iterable[str] = (), **options: Any) -> str | None:
         """Return the command of another verb for the same file; None if the data were in memory.

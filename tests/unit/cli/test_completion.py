@@ -36,7 +36,7 @@ def question(typed: str) -> dict[str, str]:
         ("credibly report x.npz --recalibrate ma", ["matrix"]),
         ("credibly compare a.npz b.npz --measure h", ["hartley"]),
         ("credibly test x.npz --learner b", ["boundary"]),
-        ("credibly convert x.npz out.j", ["out.json", "out.jsonl"]),
+        ("credibly convert x.npz out.n", ["out.npz", "out.npy"]),
     ],
 )
 def test_tab(typed: str, offered: list[str], credibly: Command, monkeypatch: pytest.MonkeyPatch) -> None:
