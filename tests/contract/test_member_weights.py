@@ -81,7 +81,7 @@ _LEARNED = r"weights_test (constant|boundary|gating)|witness_test|credal_test|in
 _OF_SETS = (
     r"(upper_probability|lower_\w+) hull|(size|mass_function|contains|boundary|"
     r"nonspecificity\w*|distance|epistemic_score)\b.* hull|"
-    r"rank_models|compare|detection"
+    r"rank_models|rank_scores|score_from_parts|compare|detection"
 )
 OTHERWISE: dict[str, dict[str, str]] = {
     "ensemble": {rf"{_LEARNED}|validity_test|error_over_weights": HULL},

@@ -285,8 +285,8 @@ VERBS = {
         ("--labels", "--method", "--by", "--clusters", "--kind", "--force"),
         "Without --method, the data are diagnosed and the repair that helps is fitted; with --by, the groups "
         "of that attribute may have a repair of their own. With --by and --method, temperature, bias and "
-        "platt (for real values shift and scale) are fitted by group, and other methods are refused. "
-        "Features in the file are used by methods that take them.",
+        "platt (for real values shift and scale) are fitted by group; other methods take groups by a step "
+        "that follows, such as curve+platt. Features in the file are used by methods that take them.",
         (FILE, Argument("out", "OUT", "New JSON file for the fitted recalibration.", Path)),
     ),
     "calibrate apply": Verb(
