@@ -30,6 +30,7 @@ ROWS: tuple[Row, ...] = (
 ELSEWHERE = {
     "diagnose": "has a board of its own, docs/headlines.md",
     "evaluate": "runs the tests and intervals above",
+    "rank_scores": "has the intervals of `rank_models`, which ranks by it",
     "power_study": "counts rejections as this board does; its intervals are exact binomial ones",
     "paired_difference": "the difference of two such counts, with McNemar's exact test",
 }

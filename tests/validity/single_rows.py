@@ -279,6 +279,26 @@ def one_observation(sigmas: float) -> Callable[[int], Numbers]:
     return run
 
 
+def own_replicates(power: float) -> Callable[[int], Numbers]:
+    """Replicates that the user makes: labels of the predictions, on rows in a new order."""
+
+    def run(seed: int) -> Numbers:
+        rng = np.random.default_rng([12, seed])
+        probs = rng.dirichlet(np.ones(3), size=100)
+        truth = probs**power / (probs**power).sum(axis=1, keepdims=True)
+
+        def drawn(given: np.ndarray) -> np.ndarray:
+            return (rng.random((100, 1)) > given.cumsum(axis=1)).sum(axis=1)
+
+        orders = (rng.permutation(100) for _ in range(REPLICATES))
+        pairs = ((probs[order], drawn(probs[order])) for order in orders)
+        statistics = ["brier", "log_loss", "skce"]
+        found = cr.hypotests.replicate_test(probs, drawn(truth), pairs, statistics=statistics)
+        return components(found)
+
+    return run
+
+
 def spread_bands(n: int) -> Callable[[int], Numbers]:
     """One bin drawn per data set: its band holds 95 % of what labels of the predictions show."""
 
@@ -479,6 +499,13 @@ REAL_ROWS = [
     ),
     Row("observation_check", "one label of the prediction", "null", one_observation(0.0), few=100),
     Row("observation_check", "one label three widths away", "alternative", one_observation(3.0)),
+    Row("replicate_test", "labels of the predictions, n = 100, k = 3", "null", own_replicates(1.0)),
+    Row(
+        "replicate_test",
+        "overconfident by a power of 0.5, n = 100, k = 3",
+        "alternative",
+        own_replicates(0.5),
+    ),
 ]
 
 
