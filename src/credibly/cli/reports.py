@@ -65,7 +65,7 @@ def _beside(file: str, name: str | None = None) -> Path:
     if glob.has_magic(file) or is_remote(file):
         folders = [part for part in Path(file).parent.parts[1:] if not glob.has_magic(part)]
         return Path(name or f"{folders[-1] if folders else 'predictions'}-report.html")
-    path = Path(file)
+    path = Path("standard-input" if file == "-" else file)
     return path.with_name(name or f"{path.stem}-report.html")
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from credibly.cli.reports import _beside
 from unit.cli.runs import FAST, Command
 
 pytestmark = pytest.mark.slow
@@ -137,3 +138,8 @@ def test_what_one_file_alone_can_have_is_refused_of_several(
     ran = credibly("report", calibrated, members, *words)
     assert ran.code == 2
     assert f"`{words[0]}` is for the report of one file; got 2 files" in ran.err
+
+
+def test_a_report_of_standard_input_has_a_name_of_its_own() -> None:
+    assert _beside("-") == Path("standard-input-report.html")
+    assert _beside("folder/p.npz") == Path("folder/p-report.html")
