@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
+import credibly as cr
 from credibly_studies import studies
+from credibly_studies.p21 import quantile_error
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "papers.md").read_text(encoding="utf-8")
 SECTIONS = {part.partition(":")[0]: part for part in PAGE.split("\n## ")[1:]}
@@ -27,3 +29,10 @@ def test_every_equation_has_a_row(paper: str) -> None:
             for low, high in re.findall(r"(\d+)(?: to (\d+))?", part):
                 found |= set(range(int(low), int(high or low) + 1))
     assert found >= set(range(1, EQUATIONS[paper] + 1))
+
+
+def test_the_printed_error_of_quantiles_needs_a_label_per_row() -> None:
+    with pytest.raises(cr.InputError):
+        quantile_error([[0.0, 1.0], [0.0, 2.0]], [1.0])
+    with pytest.raises(cr.InputError, match="levels"):
+        quantile_error([[0.0, 1.0]], [1.0], levels=0)

@@ -98,8 +98,9 @@ def quantile_error(predictions: Any, labels: Any, *, levels: int = 100) -> float
     1.25
     """
     given = predictions if isinstance(predictions, Samples) else Samples(predictions)
+    levels = require_integer(levels, "levels", 1)
     draws = to_host(as_float64(given.pooled()))
-    observed = np.asarray(to_host(labels) if is_array(labels) else labels, dtype=np.float64)
+    observed = to_host(as_labels(given, labels).values)[0]
     shares = (draws <= observed[:, None]).mean(axis=1)
     at = np.arange(1, levels + 1) / levels
     return float(((at - (shares[:, None] < at).mean(axis=0)) ** 2).sum())

@@ -398,7 +398,7 @@ def test_member_temperatures_try_several_starts(seed: int, of_two_starts: float)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # some members end at a limit
         fitted = cr.recalibrate.MemberTemperatures().fit(cr.Ensemble.from_logits(logits), labels)
-    assert fitted.convergence.loss_after < of_two_starts - 9e-4
+    assert fitted.convergence.loss_after < of_two_starts - 5e-4
 
 
 def test_temperatures_of_many_members() -> None:
