@@ -154,7 +154,7 @@ def diagnosed(
     if special is not None:
         fault, direction = special, 1
     repair = gains.get(id(chosen))
-    if special is not None or repair is None or repair.gain <= 0.0:
+    if special is not None or repair is None or not _pays(repair, effect):
         repair = None
     else:
         effect = dataclasses.replace(effect, remains=subject.remains(effect.claim, chosen.after))
@@ -237,6 +237,11 @@ def _description(repair: RepairGain, subject: ClassSubject | RealSubject, whole:
         weights = None if whole.batch.weights is None else subject.weighing.weights
         method = named_recalibration(repair.method)
         return method.fit(given, whole.observed, groups=groups, sample_weight=weights).describe()
+
+
+def _pays(repair: RepairGain, effect: Effect) -> bool:
+    """Tell whether a repair is worth advising: it gains, surely where the size of the fault is not clear."""
+    return repair.gain > (0.0 if _is_clear(effect) else 2.0 * repair.stderr)
 
 
 def _is_clear(effect: Effect) -> bool:

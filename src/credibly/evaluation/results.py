@@ -46,6 +46,7 @@ class Reported(Result, abc.ABC):
 
     settings: Mapping[str, Any]
     source: Mapping[str, Any]
+    warnings: tuple[str, ...]
 
     _page: ClassVar[str]
     """Name that its report is given in examples and among artifacts."""
@@ -222,7 +223,8 @@ class Reported(Result, abc.ABC):
 
     def __str__(self) -> str:
         said = (f"  {word}: {finding}" if word else f"  {finding}" for word, finding in self._said())
-        return "\n".join([self.heading, *said])
+        warned = (f"  warning: {one}" for one in self.warnings)
+        return "\n".join([self.heading, *warned, *said])
 
 
 def _html_table(headings: Iterable[str], rows: Iterable[Iterable[str]]) -> str:

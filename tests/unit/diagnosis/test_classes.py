@@ -176,3 +176,19 @@ def test_chunks_are_refused_in_words(tmp_path: Any) -> None:
     np.savez(tmp_path / "p.npz", probs=probs, y=labels)
     with pytest.raises(cr.UnsupportedError, match="`diagnose` of rows in chunks"):
         cr.diagnose(cr.scan(tmp_path / "p.npz"))
+
+
+def test_a_repair_that_may_help_by_chance_is_not_advised() -> None:
+    unclear = 0
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        probs = rng.dirichlet(np.ones(3), size=600)
+        labels = (rng.random((600, 1)) > probs.cumsum(axis=1)).sum(axis=1)
+        found = cr.diagnose(
+            np.tile(probs, (2, 1)), np.tile(labels, 2), rng=seed
+        )  # copies: too often in conflict
+        low, high = found.effect.interval
+        if found.word == "conflict" and low < 0.0 < high:
+            unclear += 1
+            assert found.repair is None or found.repair.gain > 2.0 * found.repair.stderr
+    assert unclear

@@ -29,6 +29,7 @@ def test_copies_are_said_first_and_only_where_there_are_any() -> None:
     found = cr.evaluate(*doubled(0), **FEW)
     assert found.warnings[0].startswith("150 of 300 rows (50%) are exact copies of other rows")
     assert '`clusters="copies"`' in found.warnings[0]
+    assert str(found).splitlines()[1] == f"  warning: {found.warnings[0]}"
     assert not copies_warning(as_rows(*world(0)))
     probs, labels = world(1)
     few = np.arange(300) % 295  # five copies are fewer than 3 %
