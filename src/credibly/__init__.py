@@ -53,6 +53,7 @@ if _TYPE_CHECKING:
     from credibly.io import from_posterior_predictive, load, save
     from credibly.predictions import (
         Belief,
+        Confidence,
         Dataset,
         Dirichlet,
         Ensemble,
@@ -140,6 +141,7 @@ _HOMES = {
     ),
     "credibly.predictions": (
         "Belief",
+        "Confidence",
         "Dataset",
         "Dirichlet",
         "Ensemble",
@@ -250,6 +252,7 @@ if not _TYPE_CHECKING:  # a checker would believe that every name is there
 __all__ = [
     "Belief",
     "Comparison",
+    "Confidence",
     "CrediblyError",
     "Dataset",
     "Dirichlet",

@@ -163,7 +163,7 @@ def _number(values: Any, row: int) -> float | str:
 
 def _is_set(rows: Rows, work: Work) -> str | None:
     """Say why a set is not tested; its mean was evaluated in any case."""
-    n, some = rows.n, rows.sample.predictions
+    n, some = work.sets.n, work.sets.sample.predictions
     if isinstance(some, Point) or not isinstance(some, ClassPredictions):
         return NOT_ASKED
     if not work.tests:
@@ -180,8 +180,9 @@ def _columns(whole: Dataset) -> Array | None:
 
 
 def _run_set(rows: Rows, work: Work) -> CredalParts | None:
+    rows = work.sets
     chosen = random_rows(rows.n, min(rows.n, MOST_ROWS_UNASKED), work.seed)
-    part = work.single.take(chosen)
+    part = rows.take(chosen)
     try:
         columns = _columns(part)
     except InvalidRowsError as error:  # gaps among features that came with a file are no reason to stop
@@ -311,7 +312,7 @@ def _witness_verdict(result: HypotestResult[WitnessDetails], work: Work) -> Verd
     """Answer the first question about a set: does it hold the truth, given its predictions?"""
     word = result.verdict(work.level)
     case, facts = {
-        "conflict": ("truth outside the set", {"where": result.details.where(work.classes)}),
+        "conflict": ("truth outside the set", {"where": result.details.where(work.options)}),
         "no conflict found": ("truth may be inside", {"whose": work.summary.whose}),
         "cannot tell": ("truth cannot be told", {"reason": result.why_not(work.level)}),
     }[word]

@@ -187,7 +187,7 @@ def main_figure(evaluation: Evaluation) -> ReportFigure | None:
         return None
     own = evaluation.curves
     label = None if evaluation.diagnosis is None else evaluation.diagnosis.effect.claim.label
-    label = 1 if len(evaluation.classes) == 2 else label
+    label = 1 if len(evaluation.classes) == 2 and evaluation.predictions.kind != "Confidence" else label
     if label is not None and own.worst_class.target == label:
         return _reliability(own.worst_class, "main")
     if own.isotonic.band is None and own.top_label.band is not None:  # of clusters bins alone have bands
@@ -197,7 +197,7 @@ def main_figure(evaluation: Evaluation) -> ReportFigure | None:
 
 def class_figures(evaluation: Evaluation) -> tuple[str, tuple[ReportFigure, ...]]:
     """Return a sentence about the classes and their diagrams, worst first."""
-    if evaluation.curves is None:
+    if evaluation.curves is None or evaluation.predictions.kind == "Confidence":
         return "", ()
     curves = worst_first(evaluation.curves.per_class, SHOWN_CLASSES)
     panels = [picture(curve) for curve in curves]

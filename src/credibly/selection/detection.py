@@ -38,9 +38,19 @@ from credibly._arrays.namespace import HostArray, is_array, to_host
 from credibly._arrays.philox import Seed, Stream, Uniforms, as_seed, takes_rng
 from credibly.credal import lower_entropy, nonspecificity, size, uncertainty, upper_entropy
 from credibly.credal.envelope import MAX_CLASSES
-from credibly.predictions import Belief, Classes, ClassPredictions, Dataset, Point, as_point, as_rows
+from credibly.predictions import (
+    Belief,
+    Classes,
+    ClassPredictions,
+    Confidence,
+    Dataset,
+    Point,
+    as_point,
+    as_rows,
+)
 from credibly.results.base import Result
 from credibly.results.estimates import Estimate, mean_error
+from credibly.statistics.proper import top_label
 
 FEWEST = 30
 """Events, and others, below which no interval is given: with 27 events 91 to 92 % of them held the truth."""
@@ -54,7 +64,7 @@ _CERTIFIED = 1e-10  # the upper entropies of all sets with the uniform distribut
 
 
 def _confidence(given: ClassPredictions) -> HostArray:
-    return np.asarray(1.0 - to_host(as_point(given)[0].probs).astype(np.float64).max(axis=1))
+    return np.asarray(1.0 - to_host(top_label(as_point(given)[0])[0]).astype(np.float64))
 
 
 def _margin(given: ClassPredictions) -> HostArray:
@@ -310,6 +320,8 @@ def _measured(rows: Any, given: ClassPredictions, by: Any) -> dict[str, HostArra
         require(by, "must name at least one", "Name one.", by=by)
         return {str(name): _numbers(one, rows.n, str(name)) for name, one in by.items()}
     known = OF_ALL if isinstance(given, Point) else {**OF_ALL, **OF_SETS}
+    if isinstance(given, Confidence):  # a margin or an entropy would count low confidence as sure
+        known = {"confidence": _confidence}
     if isinstance(given, Belief):  # its decomposition has no such part, and its corners are soon too many
         left_out = ("aleatoric",) if given.n_classes <= MAX_CLASSES else ("aleatoric", "lower_entropy")
         known = {name: one for name, one in known.items() if name not in left_out}
@@ -349,7 +361,7 @@ def _mistakes(chunk: Dataset) -> HostArray:
             "got label counts or weights",
             "Draw labels first, `counts.draw(rng=0)`, or leave weights out.",
         )
-    answers = to_host(as_point(chunk.predictions)[0].probs).argmax(axis=1)
+    answers = to_host(top_label(as_point(chunk.predictions)[0])[1])
     return np.asarray(to_host(batch.values)[0] != answers)
 
 

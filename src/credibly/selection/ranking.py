@@ -21,7 +21,7 @@ from credibly._arrays.philox import Seed, Stream, Uniforms, as_seed, takes_rng
 from credibly._arrays.progress import Progress
 from credibly._arrays.sums import count_cells
 from credibly.credal.sets import DIRICHLET_SAMPLES
-from credibly.predictions import ClassPredictions, Labels, RealPredictions, Rows, as_rows
+from credibly.predictions import ClassPredictions, Confidence, Labels, RealPredictions, Rows, as_rows
 from credibly.predictions.prediction_sets import remedy_for
 from credibly.results.base import require_level
 from credibly.results.scores import EpistemicScore
@@ -443,7 +443,8 @@ def _scores(given: Models, settings: ScoreSettings, progress: Progress | None) -
     for name, one in given.items():
         scored = scored_rows(one, settings, dependences=True)
         first = first or (name, scored.target)
-        require_same_labels(first, (name, scored.target))
+        if not isinstance(one.sample.predictions, Confidence):  # each model gives answers of its own
+            require_same_labels(first, (name, scored.target))
         found[name] = summed_up(scored)
         if progress is not None:
             progress(len(found), len(given))

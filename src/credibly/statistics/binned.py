@@ -125,13 +125,13 @@ class ConfidenceECE(BinnedError):
         },
     )
 
-    def binned_values(self, probs: Array) -> Array:
+    def binned_values(self, predictions: Any) -> Array:
         """The confidence."""
-        return top_label(probs)[0]
+        return top_label(predictions)[0]
 
     def terms(self, predictions: Any, plan: Plan) -> Events:
         """Return hits in the bin of the confidence."""
-        confidence, predicted = top_label(predictions.probs)
+        confidence, predicted = top_label(predictions)
         return Events(confidence, bin_index(confidence, plan.edges, self.closed), self.n_bins, predicted)
 
 
@@ -175,7 +175,7 @@ class TopLabelECE(ConfidenceECE):
 
     def terms(self, predictions: Any, plan: Plan) -> Events:
         """Return hits in the pair of predicted class and bin."""
-        confidence, predicted = top_label(predictions.probs)
+        confidence, predicted = top_label(predictions)
         xp, bins = namespace(confidence), bin_index(confidence, plan.edges, self.closed)
         cell = xp.astype(predicted, xp.int64) * self.n_bins + xp.astype(bins, xp.int64)
         return Events(confidence, cell, self.n_bins * predictions.n_classes, predicted)
@@ -224,9 +224,9 @@ class ClasswiseECE(BinnedError):
         },
     )
 
-    def binned_values(self, probs: Array) -> Array:
+    def binned_values(self, predictions: Any) -> Array:
         """Every class's probability."""
-        return probs
+        return predictions.probs
 
     def terms(self, predictions: Any, plan: Plan) -> Events:
         """Return classes in the pair of class and bin."""
@@ -285,13 +285,13 @@ class HosmerLemeshow(BinnedStatistic):
         super().__post_init__()
         one_of("`grouping`", self.grouping, ("class", "confidence"))
 
-    def binned_values(self, probs: Array) -> Array:
+    def binned_values(self, predictions: Any) -> Array:
         """Return the numbers that are binned: all probabilities (n, k), or the confidence (n,)."""
-        return probs if self.grouping == "class" else top_label(probs)[0]
+        return predictions.probs if self.grouping == "class" else top_label(predictions)[0]
 
     def terms(self, predictions: Any, plan: Plan) -> Events:
         """Return classes in the pair of class and bin."""
-        bins = bin_index(self.binned_values(predictions.probs), plan.edges, self.closed)
+        bins = bin_index(self.binned_values(predictions), plan.edges, self.closed)
         bins = bins if bins.ndim == 2 else bins[:, None]
         return class_cells(predictions.probs, bins, self.n_bins)
 

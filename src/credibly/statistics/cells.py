@@ -72,8 +72,8 @@ def width_edges(n_bins: int) -> np.ndarray[Any, Any]:
     return edges
 
 
-def _binned(values_of: Callable[[Array], Array], rows: Dataset) -> Array:
-    return values_of(as_point(rows.predictions)[0].probs)
+def _binned(values_of: Callable[[Any], Array], rows: Dataset) -> Array:
+    return values_of(as_point(rows.predictions)[0])
 
 
 def edge_ranks(n: int, n_bins: int, closed: Closed) -> np.ndarray[Any, Any]:
@@ -172,11 +172,12 @@ def _bin_index_numpy(values: Array, inner: Array, closed: Closed, dtype: Any) ->
     return out
 
 
-def dyadic_cells(probs: Array, n_cells: int, target: str) -> Events:
+def dyadic_cells(predictions: Any, n_cells: int, target: str) -> Events:
     """Return `n_cells`, a power of two, cells of equal width of the confidence, or of every class."""
     if target == "top_label":
-        confidence, predicted = top_label(probs)
+        confidence, predicted = top_label(predictions)
         return Events(confidence, _dyadic_index(confidence, n_cells), n_cells, predicted)
+    probs = predictions.probs
     return class_cells(probs, _dyadic_index(probs, n_cells), n_cells)
 
 
@@ -243,7 +244,7 @@ class BinnedStatistic(CellStatistic):
         check_bins(self.n_bins, self.binning, self.closed)
 
     @abstractmethod
-    def binned_values(self, probs: Array) -> Array:
+    def binned_values(self, predictions: Any) -> Array:
         """Return the numbers that are binned, (n,) or (n, k)."""
 
     def _plan(self, rows: Rows) -> Plan:

@@ -21,7 +21,7 @@ from __future__ import annotations
 import dataclasses
 from abc import abstractmethod
 from collections.abc import Iterable
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -87,15 +87,16 @@ class _Column:
 class WalkStatistic(Statistic):
     """Base of the statistics of the walk."""
 
-    def columns(self, probs: Array) -> list[_Column]:
+    def columns(self, predictions: Any) -> list[_Column]:
         """Return the predictions whose walks are looked at."""
+        probs = predictions.probs
         xp, (n, k) = namespace(probs), probs.shape
         kind = {"dtype": label_dtype(xp, k), "device": device(probs)}
         return [_Column.of(probs[:, c], xp.full((n,), c, **kind)) for c in range(k)]
 
     def _bind(self, predictions: Predictions, plan: Plan) -> Bound:
         point, notes = as_point(predictions)
-        return WalkBound(self, self.columns(point.probs), plan, notes)
+        return WalkBound(self, self.columns(point), plan, notes)
 
     def bound_at_once(self, rows: Rows) -> tuple[Bound, Labels]:
         """Bind to all rows, or to the mean predictions of chunks, and return the labels."""
@@ -232,9 +233,10 @@ class Ecce(WalkStatistic):
         one_of("`kind`", self.kind, ("max", "range"))
         one_of("`target`", self.target, ("top_label", "classwise"))
 
-    def columns(self, probs: Array) -> list[_Column]:
+    def columns(self, predictions: Any) -> list[_Column]:
         """The confidence, or the probability of every class."""
-        return [_Column.of(*top_label(probs))] if self.target == "top_label" else super().columns(probs)
+        top = self.target == "top_label"
+        return [_Column.of(*top_label(predictions))] if top else super().columns(predictions)
 
     def of_walk(self, walk: Array, column: _Column) -> Array:
         """Return the distance that the walk, with its start, covers."""

@@ -1,0 +1,500 @@
+"""From questions of a log to arrays: options as points or sets, answers with a confidence, repeated answers.
+
+Options with log-probabilities come first, then stated confidences, then samples. What a row does not have is
+counted by reason; nothing is divided by its sum unless a note says so.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from credibly._arrays.errors import FileError, InputError, Remedy
+from credibly._arrays.namespace import HostArray
+from credibly._arrays.notes import Note, counted
+from credibly.io.logs import CONFIDENCE_WORDS, CORRECT_WORDS, Log, Question, spelled
+from credibly.io.roles import LENGTH, ROLES, Content, Said
+from credibly.predictions.confidence import (
+    OUTCOMES,
+    agreement,
+    agreement_note,
+    fallback_notes,
+    outcomes_of,
+    read_answers,
+    worded,
+)
+from credibly.predictions.given import ROUTINE
+
+SOURCES = ("measured", "self-reported", "fallback", "missing")
+"""Where a confidence comes from."""
+CLUSTER_WORDS = ("passage", "passage_id", "story_id", "context_id", "article_id")
+"""Fields that say which questions share a text."""
+_COMPLETE = 0.999
+
+
+def lay_out(content: Content, said: Said) -> None:
+    """Turn the questions of a log into arrays by their roles, with notes on all that was read."""
+    log = _of_table(content, said) if content.log is None else content.log
+    if log is None:
+        return
+    content.log, content.table = None, None
+    _report_broken(log, content, said)
+    name = f"a log of {log.program}" if log.program else "a log of questions"
+    content.note(Note(ROUTINE, f"read as {name}, {counted(len(log.questions), 'line')}"))
+    questions = _one_filter(log.questions, content)
+    members = _members_of(questions)
+    if any(one.tokens is not None for one in questions):
+        _pick_options(questions, content, said)
+    if any(one.logprobs is not None for one in questions):
+        kept = _of_options(questions, members, content, said)
+    elif any(one.confidence is not None for one in questions):
+        kept = _of_confidences(questions, content, said)
+    else:
+        kept = _of_samples(questions, members, content)
+    _keep_fields(kept, content, said)
+
+
+def _of_table(content: Content, said: Said) -> Log | None:
+    """Return the rows of a table as questions if it holds confidences and whether answers are right."""
+    table = content.table
+    if table is None or said.labels is not None or said.kind not in (None, "confidence"):
+        return None
+    stated, judged = (
+        [name for name in table if name.lower() in words and table[name].ndim == 1]
+        for words in (CONFIDENCE_WORDS, CORRECT_WORDS)
+    )
+    if len(stated) != 1 or len(judged) != 1:
+        return None
+    names = [*stated, *judged, *(name for name in table if name.lower() in ("id", "provenance"))]
+    rest = {name: column.tolist() for name, column in table.items() if name not in names and column.ndim == 1}
+    columns = {name.lower(): table[name].tolist() for name in names}
+    n = len(table[stated[0]])
+    ids, sources = (columns.get(name, [None] * n) for name in ("id", "provenance"))
+    questions = [
+        Question(
+            ids[row],
+            confidence=columns[stated[0].lower()][row],
+            correct=columns[judged[0].lower()][row],
+            source=sources[row],
+            fields={name: values[row] for name, values in rest.items()},
+        )
+        for row in range(n)
+    ]
+    return Log("", questions)
+
+
+def _report_broken(log: Log, content: Content, said: Said) -> None:
+    """Refuse lines that cannot be read, unless they may be dropped."""
+    if not log.broken:
+        return
+    (place, problem), n = log.broken[0], len(log.broken)
+    if not said.drop_invalid:
+        more = f", and {counted(n - 1, 'other line')}" if n > 1 else ""
+        raise FileError(
+            place,
+            "must be a whole record",
+            f"{problem}{more}",
+            Remedy(
+                "Write the log again, or leave such lines out: `load(path, drop_invalid=True)`.",
+                "Write the log again, or leave such lines out: `--drop-invalid`.",
+            ),
+        )
+    content.note(
+        f"{counted(n, 'line')} could not be read and {'is' if n == 1 else 'are'} left out: {problem}"
+    )
+
+
+def _one_filter(questions: list[Question], content: Content) -> list[Question]:
+    """Keep the answers of one filter, where a log repeats each question for several."""
+    filters = Counter(one.filter for one in questions)
+    if len(filters) < 2:
+        return questions
+    raise InputError(
+        "the log",
+        "must be of one filter",
+        f"it holds answers of {', '.join(map(str, filters))}",
+        "Split the file by its field `filter`.",
+    )
+
+
+def _members_of(questions: list[Question]) -> list[Any] | None:
+    """Return what tells repeated requests apart if every question has each of them once; else None."""
+    names = list(dict.fromkeys(one.member for one in questions))
+    if len(names) < 2 or None in names or any(one.id is None for one in questions):
+        return None
+    ids = Counter(str(one.id) for one in questions)
+    pairs = {(str(one.id), one.member) for one in questions}
+    return names if len(pairs) == len(questions) == len(ids) * len(names) else None
+
+
+# --------------------------------------------------------------------------------------------------- options
+
+
+def _pick_options(questions: list[Question], content: Content, said: Said) -> None:
+    """Turn listed tokens into options: those that are named, or single letters from A on."""
+    if said.classes is not None:
+        names = [str(one) for one in said.classes]
+    else:
+        texts = [spelled(str(one.chosen or "")) for one in questions]
+        texts += [str(one.answer).strip() for one in questions if one.answer is not None]
+        letters = [one for one in texts if len(one) == 1 and "A" <= one <= "Z"]
+        named = next((one.options for one in questions if one.options), None)
+        most = max((len(one.options or ()) for one in questions), default=0)
+        if letters or most:
+            seen = {spelled(token) for one in questions for token in one.tokens or ()}
+            run = next(at for at in range(27) if chr(65 + at) not in seen)  # a stray I makes no option
+            number = max([most, run, *(ord(one) - 64 for one in letters)])
+            names = [chr(65 + at) for at in range(number)]
+        elif named is not None:
+            names = list(named)
+        else:
+            raise InputError(
+                "the options",
+                "must be named if answers are no single letters",
+                f"the first answer is {texts[0][:40]!r}",
+                Remedy("Give `classes=['yes', 'no']`.", "Give `--classes yes,no`."),
+            )
+    spellings: set[str] = set()
+    absent, later = 0, 0
+    for one in questions:
+        later += bool(one.before)
+        if one.tokens is None:
+            continue
+        exists = names[: len(one.options)] if one.options and said.classes is None else names
+        sums: dict[str, float] = {}
+        for token, share in one.tokens.items():
+            option = spelled(token)
+            if option in exists:
+                spellings |= {token} if option in sums else set()
+                sums[option] = sums.get(option, 0.0) + share
+        absent += not sums
+        one.options = list(exists)
+        one.logprobs = [math.log(sums[name]) if sums.get(name) else None for name in exists]
+        one.others = max(0.0, min(1.0, sum(one.tokens.values()) - sum(sums.values())))
+        one.tokens = None
+    if spellings:
+        content.note(f"several spellings of an option are added, such as {sorted(spellings)[0]!r}")
+    if later:
+        content.note(
+            f"in {counted(later, 'row')} the answer comes after other tokens; its probabilities are those "
+            "given that text, not those of the question alone"
+        )
+    if absent:
+        content.note(f"{counted(absent, 'row')} list no option")
+
+
+def _of_options(
+    questions: list[Question], members: list[Any] | None, content: Content, said: Said
+) -> list[list[Question]]:
+    """Lay out log-probabilities of options, complete or not; return the questions of every row."""
+    with_numbers = [one for one in questions if one.logprobs]
+    without = len(questions) - len(with_numbers)
+    if without and members is not None:
+        members = None
+    rows = _grouped(with_numbers, members)
+    if without:
+        content.note(
+            f"{without} of {len(questions)} rows are left out, because they have no log-probabilities"
+        )
+    most = max(len(one.logprobs or ()) for one in with_numbers)
+    table = np.full((len(rows), len(members or [0]), most), -np.inf)
+    others = np.zeros((len(rows), len(members or [0])))
+    has_others, by_tokens = False, 0
+    for place, own in enumerate(rows):
+        for at, one in enumerate(own):
+            numbers = one.logprobs or []
+            if one.options is not None and len(one.options) != len(numbers):
+                raise InputError(
+                    f"the log-probabilities of question {one.id if one.id is not None else place}",
+                    f"must be one per option ({len(one.options)})",
+                    f"got {len(numbers)}",
+                    "Write null for an option that is not listed.",
+                )
+            by_tokens += any(isinstance(number, list) for number in numbers)
+            table[place, at, : len(numbers)] = [_score(number) for number in numbers]
+            has_others |= one.others is not None
+            others[place, at] = one.others or 0.0
+    if said.kind == LENGTH:
+        table = table / _lengths(rows, table)
+    _name_options([one for own in rows for one in own], most, content)
+    differ = Counter(len(own[0].logprobs or ()) for own in rows)
+    if len(differ) > 1:
+        some = ", ".join(f"{count} with {number}" for number, count in sorted(differ.items()))
+        content.note(
+            f"questions have differing numbers of options ({some}); options that are not there are 0"
+        )
+    _require_logs(table, content)
+    total = np.exp(table).sum(axis=2, where=~np.isnan(table))
+    if by_tokens or said.kind == LENGTH:
+        how = "divided by their lengths" if said.kind == LENGTH else "not divided by their lengths"
+        other = "" if said.kind == LENGTH else f" (`kind={LENGTH!r}` divides)"
+        content.note(f"answers are scored by the sum of the log-probabilities of their tokens, {how}{other}")
+    if np.isnan(table).any() or (has_others and (total < _COMPLETE).any()):
+        if members is not None:
+            raise InputError(
+                "several lists for each question",
+                "must be complete",
+                f"{int(np.isnan(table).any(axis=2).sum())} of {total.size} leave options out",
+                "Evaluate one prompt at a time.",
+            )
+        content.arrays |= {"top_logprobs": table[:, 0], "others": others[:, 0]}
+        if not has_others:
+            content.arrays["others"] = np.full(len(rows), np.nan)
+    else:
+        if (np.abs(total - 1) > 1e-3).any():
+            content.note(
+                f"the probabilities of the options sum to {np.median(total):.2g} (median) and are divided by "
+                "their sum: what follows is given that one of the options is the answer"
+            )
+        content.arrays["logits"] = table if members is not None else table[:, 0]
+        content.member_axis = 1 if members is not None else None
+    if members is not None:
+        content.note(
+            f"{len(members)} requests per question are read as members: {', '.join(map(str, members))}"
+        )
+    if any(own[0].answer is not None for own in rows):  # else the labels come in another file
+        content.arrays["y"] = np.array([_index(own[0], content.classes or ()) for own in rows])
+    content.meta["provenance"] = {"measured": len(rows), "missing": without}
+    return rows
+
+
+def _score(number: Any) -> float:
+    if isinstance(number, list):
+        return float(sum(map(float, number)))
+    return math.nan if number is None else float(number)
+
+
+def _lengths(rows: list[list[Question]], table: HostArray) -> HostArray:
+    """Return how long every option is: in tokens where they are known, else in characters of its text."""
+    found = np.ones(table.shape)
+    for place, own in enumerate(rows):
+        for at, one in enumerate(own):
+            for option, number in enumerate(one.logprobs or ()):
+                if isinstance(number, list):
+                    found[place, at, option] = max(1, len(number))
+                elif one.lengths is not None:
+                    found[place, at, option] = one.lengths[option]
+                else:
+                    raise InputError(
+                        f"kind {LENGTH!r}",
+                        "needs the lengths of the options",
+                        "the log has neither their tokens nor their text",
+                        "Leave `kind` out.",
+                    )
+    return found
+
+
+def _require_logs(table: HostArray, content: Content) -> None:
+    bad = np.flatnonzero((table > 1e-3).any(axis=(1, 2)))
+    if bad.size:
+        value = float(np.nanmax(table[bad[0]]))
+        raise InputError(
+            "`logprobs`",
+            "must be natural logarithms of probabilities, at most 0",
+            f"row {bad[0]} has {value:.6g}, a probability of {math.exp(min(value, 700)):.3g} "
+            f"({counted(bad.size, 'row has', 'rows have')} one above 1)",
+            "Give logarithms; for probabilities use the name `probs`.",
+        )
+
+
+def _name_options(questions: list[Question], most: int, content: Content) -> None:
+    """Name the options by their texts if all questions share them, else by letters."""
+    texts = {tuple(one.options) for one in questions if one.options is not None}
+    one = next(iter(texts), ())
+    if len(texts) == 1 and len(one) == most and len(set(one)) == most:
+        content.classes = tuple(one)
+    else:
+        content.classes = tuple(chr(65 + at) if most <= 26 else str(at) for at in range(most))
+
+
+def _index(question: Question, classes: Sequence[str]) -> int:
+    """Return the index of the right option: by number, letter or text; refuse what is none of them."""
+    answer, options = question.answer, question.options or list(classes)
+    if isinstance(answer, (list, tuple)) and len(answer) == 1:
+        answer = answer[0]
+    if isinstance(answer, (list, tuple)):
+        raise _no_option(question, f"several answers are right: {answer}")
+    number = int(answer) if isinstance(answer, float) and answer.is_integer() else answer
+    if isinstance(number, int) and not isinstance(number, bool) and 0 <= number < len(options):
+        return number
+    text = str(answer).strip()
+    places = [at for at, option in enumerate(options) if option.strip() == text]
+    if len(places) == 1:
+        return places[0]
+    letter = spelled(text)
+    if len(letter) == 1 and 0 <= ord(letter) - 65 < len(options):
+        return ord(letter) - 65
+    if text.isdigit() and int(text) < len(options):
+        return int(text)
+    raise _no_option(question, f"it is {text[:40]!r}" if answer is not None else "it is missing")
+
+
+def _no_option(question: Question, evidence: str) -> InputError:
+    return InputError(
+        f"the answer of question {question.id}",
+        f"must be one of {len(question.options or question.logprobs or ())} options: index, letter or text",
+        evidence,
+        "Correct the answer, or leave the question out.",
+    )
+
+
+def _grouped(questions: list[Question], members: list[Any] | None) -> list[list[Question]]:
+    """Return the requests of every question, in the order of the members."""
+    if members is None:
+        return [[one] for one in questions]
+    order = {name: at for at, name in enumerate(members)}
+    rows: dict[str, list[Question]] = {}
+    for one in questions:
+        rows.setdefault(str(one.id), []).append(one)
+    return [sorted(own, key=lambda one: order[one.member]) for own in rows.values()]
+
+
+# ------------------------------------------------------------------------------------ confidences and samples
+
+
+def _of_confidences(questions: list[Question], content: Content, said: Said) -> list[list[Question]]:
+    """Lay out stated confidences; return the questions that have one."""
+    given = [one.confidence for one in questions]
+    stated, notes = read_answers(given, said.words)
+    sources = [_source(one, number) for one, number in zip(questions, stated.tolist(), strict=True)]
+    keep = np.array([source in SOURCES[:2] for source in sources])
+    judged = [one.correct is not None or one.chosen is not None for one in questions]
+    if any(judged) and not all(judged):
+        unjudged = len(judged) - sum(judged)
+        content.note(
+            f"{counted(unjudged, 'answer')} without a verdict {'is' if unjudged == 1 else 'are'} left out"
+        )
+        keep &= np.array(judged)
+    content.meta["provenance"] = {name: sources.count(name) for name in SOURCES if name in sources}
+    if not keep.any():
+        raise InputError(
+            "the confidences",
+            "must be measured or self-reported for some rows",
+            f"they are {', '.join(content.meta['provenance'])}",
+            "Ask the model again.",
+        )
+    each = content.meta["provenance"]
+    told = (
+        f"confidence of {len(questions)} rows: {', '.join(f'{count} {name}' for name, count in each.items())}"
+    )
+    content.note(told if len(each) > 1 else Note(ROUTINE, told), *notes)
+    if "fallback" in content.meta["provenance"]:
+        content.note("rows whose confidence is a fallback are left out: the model did not state it")
+    content.note(*fallback_notes(stated[keep & ~worded(given, said.words)]))
+    kept = [one for one, good in zip(questions, keep.tolist(), strict=True) if good]
+    content.arrays["stated"] = stated[keep]
+    _judge(kept, content)
+    return [[one] for one in kept]
+
+
+def _source(question: Question, stated: float) -> str:
+    if math.isnan(stated):
+        return "missing"
+    if question.source in SOURCES:
+        return str(question.source)
+    if question.source is None:
+        return "self-reported"
+    known = question.source.casefold()
+    if "fallback" in known or "default" in known:
+        return "fallback"
+    return "measured" if "log" in known or "token" in known else "self-reported"
+
+
+def _judge(questions: list[Question], content: Content) -> None:
+    """Take what answers were judged to be: by one judge or by several, or by comparison with the truth."""
+    content.classes = OUTCOMES
+    judged = [one.correct for one in questions]
+    if all(one is None for one in judged):
+        judged = [_same(one.chosen, one.answer) if one.chosen is not None else None for one in questions]
+    if all(one is None for one in judged):
+        return  # the labels come in another file
+    several = [one if isinstance(one, list) else [one] for one in judged]
+    if any(len(one) != 1 for one in several):
+        votes = [outcomes_of([str(vote) for vote in own]) for own in several]
+        content.arrays["label_counts"] = np.array([[(own == 0).sum(), (own == 1).sum()] for own in votes])
+        content.note("the verdicts of several judges are read as counts of raters")
+        return
+    grades = [own[0] for own in several]
+    between = [one for one in grades if isinstance(one, float) and 0 < one < 1]
+    unjudged = sum(one is None for one in grades)
+    if unjudged or between:
+        raise InputError(
+            "`correct`",
+            "must say of every answer whether it is right",
+            f"{counted(unjudged, 'row has', 'rows have')} no verdict"
+            if unjudged
+            else f"{counted(len(between), 'row has', 'rows have')} a partial score, such as {between[0]:g}",
+            "Judge these answers, or leave them out.",
+        )
+    content.arrays["y"] = outcomes_of(np.array([str(one) for one in grades]))
+
+
+def _same(first: Any, second: Any) -> bool:
+    return str(first).strip().casefold() == str(second).strip().casefold()
+
+
+def _of_samples(
+    questions: list[Question], members: list[Any] | None, content: Content
+) -> list[list[Question]]:
+    """Lay out the agreement of repeated answers, in one record or in several."""
+    rows = _grouped(questions, members)
+    if members is not None:
+        for own in rows:
+            own[0].samples = [one.chosen if one.samples is None else one.samples[0] for one in own]
+    elif not any(one.samples for one in questions):
+        raise InputError(
+            "the log",
+            "must have log-probabilities, confidences or repeated answers",
+            "it has none of them",
+            Remedy(
+                "Log them: `logprobs`, `confidence`, or several `samples` per question.",
+                "Log them: `logprobs`, `confidence`, or several `samples` per question.",
+            ),
+        )
+    first = [own[0] for own in rows]
+    kept = [one for one in first if any(sample not in (None, "") for sample in one.samples or ())]
+    if len(kept) < len(first):
+        content.note(f"{len(first) - len(kept)} of {len(first)} questions are left out: they have no samples")
+    stated, leaders, ties = agreement([one.samples or [] for one in kept])
+    content.arrays["stated"], content.classes = stated, OUTCOMES
+    if all(one.answer is None for one in kept):
+        _judge(kept, content)
+    else:
+        content.arrays["y"] = np.array(
+            [_same(own, one.answer) for own, one in zip(leaders, kept, strict=True)], int
+        )
+    content.note(*agreement_note(stated, [len(one.samples or ()) for one in kept], ties))
+    content.meta["provenance"] = {"measured": len(kept), "missing": len(first) - len(kept)}
+    return [[one] for one in kept]
+
+
+# ----------------------------------------------------------------------------------- what stands beside them
+
+
+def _keep_fields(rows: list[list[Question]], content: Content, said: Said) -> None:
+    """Keep ids, groups and clusters of the questions."""
+    first = [own[0] for own in rows]
+    ids = [str(one.id) for one in first]
+    if first[0].id is not None and len(set(ids)) == len(ids):
+        content.arrays["id"], content.id_name = np.array(ids), "id"
+    names = dict.fromkeys(name for one in first for name in one.fields)
+    wanted = {*(said.groups or ()), said.clusters}
+    found = said.clusters is not None
+    for name in names:
+        if name in wanted or name in CLUSTER_WORDS:
+            column = np.array([str(one.fields.get(name, "")) for one in first])
+        else:
+            continue
+        if not found and name in CLUSTER_WORDS and 1 < len(set(column.tolist())) < len(column):
+            content.arrays["cluster"], content.clusters_found, found = column, True, True
+            content.note(f"questions with the same {name!r} belong together, as clusters")
+        elif name in wanted:
+            content.arrays[name] = column
+    rest = [name for name in names if name not in wanted and name not in ROLES]
+    if rest:
+        named = ", ".join(rest[:8]) + ", ..." * (len(rest) > 8)
+        content.note(Note(ROUTINE, f"fields that can form groups: {named}"))
