@@ -38,6 +38,7 @@ CORRECT_WORDS = ("correct", "is_correct", "right", "judges")
 CONFIDENCE_WORDS = ("confidence", "stated_confidence", "verbalized_confidence")
 _OPTION_WORDS = ("options", "choices")
 _LOGPROB_WORDS = ("logprobs", "log_probs", "top_logprobs", "loglikelihoods")
+_ID_WORDS = ("id", "question_id", "doc_id", "custom_id")
 _MEMBER_WORDS = ("prompt_id", "template", "template_id", "temperature", "seed", "member", "run")
 
 
@@ -126,15 +127,13 @@ def _reader_of(record: dict[str, Any]) -> tuple[str, Callable[[dict[str, Any]], 
         return "HELM", _of_helm
     if "scores" in keys and "output" in keys and "epoch" in keys:
         return "Inspect", _of_inspect
-    body = _body(record)
-    if "choices" in body and (
-        str(body.get("object", "")).startswith(("chat.completion", "text_completion"))
-        or any(isinstance(one, dict) and "logprobs" in one for one in body["choices"] or ())
-    ):
+    body, wrapped = _body(record), "custom_id" in keys and ("response" in keys or "error" in keys)
+    named = str(body.get("object", "")).startswith(("chat.completion", "text_completion"))
+    choices = body.get("choices") or ()
+    scored = any(isinstance(one, dict) and "logprobs" in one for one in choices)
+    if wrapped or ("choices" in body and (named or scored)):
         return "OpenAI-style responses", _of_response
-    if "custom_id" in keys and ("response" in keys or "error" in keys):
-        return "OpenAI-style responses", _of_response
-    return ("", _of_plain) if _is_plain(record) else None
+    return ("", of_plain) if _is_plain(record) else None
 
 
 def _is_plain(record: Mapping[str, Any]) -> bool:
@@ -147,13 +146,9 @@ def _is_plain(record: Mapping[str, Any]) -> bool:
 
 
 def _unknown(path: str, place: str, record: Any) -> FileError:
-    return FileError(
-        place or f"'{path}'",
-        "must be a log of lm-evaluation-harness, Inspect, HELM, in OpenAI's format, or plain records",
-        f"it holds {_held(record)}",
-        'Write one record per line: {"question": ..., "options": [...], "answer": ..., "logprobs": [...]} '
-        'or {"confidence": 0.8, "correct": true}.',
-    )
+    rule = "must be a log of lm-evaluation-harness, Inspect, HELM, in OpenAI's format, or plain records"
+    remedy = 'Write a record per line: {"options": [...], "answer": ..., "logprobs": [...]}.'
+    return FileError(place or f"'{path}'", rule, f"it holds {_held(record)}", remedy)
 
 
 def _held(record: Any) -> str:
@@ -234,12 +229,9 @@ def _unpacked(archive: zipfile.ZipFile, name: str) -> bytes:
 
 def _require_version(path: str, value: dict[str, Any]) -> None:
     if value.get("version") not in INSPECT_VERSIONS:
-        raise FileError(
-            f"'{path}'",
-            f"must be a log of Inspect, version {' or '.join(map(str, INSPECT_VERSIONS))}",
-            f"its version is {value.get('version')!r}",
-            "Convert it with `inspect log convert`, or write plain records.",
-        )
+        rule = f"must be a log of Inspect, version {' or '.join(map(str, INSPECT_VERSIONS))}"
+        remedy = "Convert it with `inspect log convert`, or write plain records."
+        raise FileError(f"'{path}'", rule, f"its version is {value.get('version')!r}", remedy)
 
 
 def is_archive(names: list[str]) -> bool:
@@ -260,18 +252,15 @@ def _of_harness(record: dict[str, Any]) -> list[Question]:
         found.logprobs = _compact(pairs)
         texts = _continuations(record.get("arguments"))
         if len(texts) == len(pairs):
-            found.options, found.lengths = (
-                _shared([one.strip() for one in texts]),
-                _shared(map(_length, texts)),
-            )
-        found.source = "measured"
+            found.options = _shared(one.strip() for one in texts)
+            found.lengths = _shared(map(_length, texts))
         return [found]
     generated = _flat(record["resps"])
-    judged = next((record[name] for name in ("exact_match", "acc", "correct") if name in record), None)
-    if len(generated) > 1:
-        found.samples = generated
-        return [found]
-    found.correct, found.confidence = judged, record.get("confidence")
+    found.samples = generated if len(generated) > 1 else None
+    found.correct, found.confidence = (
+        _first(record, ("exact_match", "acc", "correct")),
+        record.get("confidence"),
+    )
     return [found]
 
 
@@ -313,59 +302,32 @@ def _flat(value: Any) -> list[Any]:
 def _of_helm(record: dict[str, Any]) -> list[Question]:
     stats: dict[str, Any] = {}
     for one in record["stats"]:
-        name = one["name"]["name"] if isinstance(one["name"], dict) else one["name"]
-        stats.setdefault(name, one.get("mean", one.get("sum")))
-    judged = next(
-        (
-            stats[one]
-            for one in ("exact_match", "quasi_exact_match", "quasi_prefix_exact_match")
-            if one in stats
-        ),
-        None,
-    )
-    perturbation = record.get("perturbation")
-    if perturbation:
-        name = perturbation.get("name") if isinstance(perturbation, dict) else perturbation
-        return [] if judged is None else [_helm(record, stats, judged, str(name))]
-    return [_helm(record, stats, judged, "none")]
+        stats.setdefault(_object(one["name"]).get("name", one["name"]), one.get("mean", one.get("sum")))
+    fields = {name: record.get(name) for name in ("perturbation", "train_trial_index")}
+    fields["perturbation"] = _object(fields["perturbation"]).get("name", "none")
+    passage = {"passage": record["instance_id"]}  # perturbed versions of one instance belong together
+    judged = _first(stats, ("exact_match", "quasi_exact_match", "quasi_prefix_exact_match"))
+    found = Question(record["instance_id"], correct=judged, fields={**fields, **passage})
+    found.confidence, found.source = stats.get("max_prob"), "measured"
+    return [found]
 
 
-def _helm(record: dict[str, Any], stats: dict[str, Any], judged: Any, perturbation: str) -> Question:
-    fields = {"perturbation": perturbation, "trial": record.get("train_trial_index", 0)}
-    return Question(
-        record["instance_id"],
-        confidence=stats.get("max_prob"),
-        source="measured",
-        correct=judged,
-        fields={**fields, "passage": record["instance_id"]},
-    )
-
-
-_INSPECT_GRADES = {"C": True, "I": False, "N": None, "P": None}
+_INSPECT_GRADES = {"C": True, "I": False, "N": None}  # no answer is no verdict
 
 
 def _of_inspect(record: dict[str, Any]) -> list[Question]:
-    scores = record.get("scores") or {}
-    value = _object(next(iter(scores.values()), {}) if isinstance(scores, dict) else {})
-    grade = value.get("value")
-    metadata, more = _object(record.get("metadata")), _object(value.get("metadata"))
-    found = Question(
-        record["id"],
-        answer=record.get("target"),
-        correct=_INSPECT_GRADES.get(grade, grade) if isinstance(grade, str) else grade,
-        member=record.get("epoch"),
-        fields=_fields(metadata),
-    )
-    choices = (record.get("output") or {}).get("choices") or [{}]
-    options = record.get("choices")
-    if options:
-        found.options = [chr(65 + at) for at in range(len(options))]
+    score = _object(next(iter(_object(record.get("scores")).values()), None))
+    metadata, more = _object(record.get("metadata")), _object(score.get("metadata"))
+    found = Question(record["id"], answer=record.get("target"), fields=_fields(metadata))
+    found.correct, found.member = score.get("value"), record.get("epoch")
+    if isinstance(found.correct, str):
+        found.correct = _INSPECT_GRADES.get(found.correct, found.correct)
+    if record.get("choices"):
+        found.options = _shared(chr(65 + at) for at in range(len(record["choices"])))
+    choices = _object(record.get("output")).get("choices") or [{}]
     _take_tokens(found, choices[0].get("logprobs"))
-    found.chosen = value.get("answer") if isinstance(value.get("answer"), str) else None
-    found.confidence = next(
-        (held[name] for held in (more, metadata) for name in CONFIDENCE_WORDS if name in held), None
-    )
-    found.source = None if found.confidence is None else "self-reported"
+    found.chosen = score.get("answer") if isinstance(score.get("answer"), str) else None
+    found.confidence = _first({**metadata, **more}, CONFIDENCE_WORDS)
     return [found]
 
 
@@ -411,11 +373,9 @@ def _take_tokens(found: Question, logprobs: Any) -> None:
         places = [("", {str(name): float(one) for name, one in (logprobs["top_logprobs"][0] or {}).items()})]
     if not places:
         return
-    letters = [at for at, (token, _) in enumerate(places) if spelled(token) and len(spelled(token)) == 1]
-    at = letters[0] if letters else 0
+    at = next((at for at, (token, _) in enumerate(places) if len(spelled(token)) == 1), 0)
     found.tokens = {token: math.exp(number) for token, number in places[at][1].items()}
     found.before = at
-    found.source = "measured"
 
 
 def spelled(token: str) -> str:
@@ -423,49 +383,42 @@ def spelled(token: str) -> str:
     return token.strip(" \t\n()[].:,*\"'\u2581\u0120")
 
 
-def _of_plain(record: dict[str, Any]) -> list[Question]:
-    found = Question(
-        next((record[name] for name in ("id", "question_id", "doc_id", "custom_id") if name in record), None),
-        fields=_fields(record),
-    )
+def of_plain(record: dict[str, Any]) -> list[Question]:
+    """Return the question of a plain record."""
+    found = Question(_first(record, _ID_WORDS), fields=_fields(record))
     _take_plain(found, record)
-    given = next((record[name] for name in _LOGPROB_WORDS if record.get(name) is not None), None)
-    if isinstance(given, dict) and not {"content", "tokens", "top_logprobs"} & given.keys():
-        if found.options is not None and set(given) <= set(found.options):
-            found.logprobs = [given.get(name) for name in found.options]
-        else:
-            found.tokens = {str(name): math.exp(float(one)) for name, one in given.items() if one is not None}
-    elif isinstance(given, dict):
+    given = _first(record, _LOGPROB_WORDS)
+    first = given[0] if isinstance(given, list) and given else None
+    if isinstance(given, dict) and {"content", "tokens", "top_logprobs"} & given.keys():
         _take_tokens(found, given)
-    elif isinstance(given, list) and given and isinstance(given[0], dict) and "token" in given[0]:
-        found.tokens = {str(one["token"]): math.exp(float(one["logprob"])) for one in given}
-    elif isinstance(given, list) and given and isinstance(given[0], dict):
+    elif isinstance(given, dict) and found.options is not None and set(given) <= set(found.options):
+        found.logprobs = [given.get(name) for name in found.options]
+    elif isinstance(given, dict):
+        found.tokens = {str(name): math.exp(float(one)) for name, one in given.items() if one is not None}
+    elif isinstance(first, dict) and "token" in first:
+        found.tokens = {str(one["token"]): math.exp(float(one["logprob"])) for one in given or ()}
+    elif isinstance(first, dict):
         _take_tokens(found, {"top_logprobs": given})
     elif isinstance(given, list):
         found.logprobs = _compact(given)
-    if given is not None:
-        found.source = found.source or "measured"
-    elif found.confidence is not None or found.samples is None:
-        found.source = found.source or "self-reported"
     return [found]
 
 
 def _take_plain(found: Question, record: Mapping[str, Any]) -> None:
     """Take what plain records call by its name."""
-    options = next(
-        (record[name] for name in _OPTION_WORDS if isinstance(record.get(name), (list, dict))), None
-    )
-    if options is not None and not any(isinstance(one, dict) for one in options):
+    options = _first(record, _OPTION_WORDS)
+    if isinstance(options, (list, dict)) and not any(isinstance(one, dict) for one in options):
         found.options = _shared(map(str, options))
         found.lengths = _shared(map(_length, found.options))
-    samples = record.get("samples")
-    found.samples = samples if isinstance(samples, list) else None
-    found.confidence = next((record[name] for name in CONFIDENCE_WORDS if name in record), None)
-    found.answer = next((record[name] for name in ANSWER_WORDS if name in record), None)
-    found.correct = next((record[name] for name in CORRECT_WORDS if name in record), None)
-    source = next((record[name] for name in ("provenance", "confidence_source") if name in record), None)
-    found.source = None if source is None else str(source)
-    found.member = next((record[name] for name in _MEMBER_WORDS if name in record), None)
+    found.samples = record["samples"] if isinstance(record.get("samples"), list) else None
+    found.confidence, found.correct = _first(record, CONFIDENCE_WORDS), _first(record, CORRECT_WORDS)
+    found.answer, found.member = _first(record, ANSWER_WORDS), _first(record, _MEMBER_WORDS)
+    found.source = _first(record, ("provenance", "confidence_source"))
+
+
+def _first(record: Mapping[str, Any], names: Iterable[str]) -> Any:
+    """Return the first entry of these names that is there and is not null."""
+    return next((record[name] for name in names if record.get(name) is not None), None)
 
 
 _SHARED: dict[Any, Any] = {}
@@ -474,10 +427,10 @@ _MOST_SHARED = 10_000
 
 def _shared(values: Iterable[Any]) -> list[Any]:
     """Return a list that equal ones share: a log has one for each of many questions."""
-    key = tuple(values)
+    entries = [*values]
     if len(_SHARED) > _MOST_SHARED:
         _SHARED.clear()
-    made: list[Any] = _SHARED.setdefault(key, [*key])
+    made: list[Any] = _SHARED.setdefault((list, *entries), entries)
     return made
 
 
@@ -486,17 +439,8 @@ def _compact(numbers: list[Any]) -> Any:
     return array("d", numbers) if all(isinstance(one, float) for one in numbers) else numbers
 
 
-_TAKEN = {
-    *ANSWER_WORDS,
-    *CORRECT_WORDS,
-    *CONFIDENCE_WORDS,
-    "question",
-    "prompt",
-    "input",
-    "samples",
-    "object",
-}
-_TAKEN |= {"id", "question_id", "doc_id", "custom_id"}
+_TAKEN = {*ANSWER_WORDS, *CORRECT_WORDS, *CONFIDENCE_WORDS, *_ID_WORDS}
+_TAKEN |= {"question", "prompt", "input", "samples", "object"}
 
 
 def _fields(doc: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -508,6 +452,5 @@ def _fields(doc: Mapping[str, Any]) -> Mapping[str, Any]:
     }
     if "passage" in doc:  # the same text is the same passage
         found["passage"] = zlib.crc32(str(doc["passage"]).encode("utf-8", "replace"))
-    key = (*found, *map(str, found.values()))
-    made: dict[str, Any] = _SHARED.setdefault(key, found)
+    made: dict[str, Any] = _SHARED.setdefault((dict, *found, *map(str, found.values())), found)
     return made

@@ -16,7 +16,7 @@ import numpy as np
 from credibly._arrays.errors import FileError, InputError, Remedy
 from credibly._arrays.namespace import HostArray
 from credibly._arrays.notes import Note, counted
-from credibly.io.logs import CONFIDENCE_WORDS, CORRECT_WORDS, Log, Question, spelled
+from credibly.io.logs import CONFIDENCE_WORDS, CORRECT_WORDS, Log, Question, of_plain, spelled
 from credibly.io.roles import LENGTH, ROLES, Content, Said
 from credibly.predictions.confidence import (
     OUTCOMES,
@@ -45,7 +45,8 @@ def lay_out(content: Content, said: Said) -> None:
     _report_broken(log, content, said)
     name = f"a log of {log.program}" if log.program else "a log of questions"
     content.note(Note(ROUTINE, f"read as {name}, {counted(len(log.questions), 'line')}"))
-    questions = _one_filter(log.questions, content)
+    questions = log.questions
+    _require_one_filter(questions)
     members = _members_of(questions)
     if any(one.tokens is not None for one in questions):
         _pick_options(questions, content, said)
@@ -63,28 +64,11 @@ def _of_table(content: Content, said: Said) -> Log | None:
     table = content.table
     if table is None or said.labels is not None or said.kind not in (None, "confidence"):
         return None
-    stated, judged = (
-        [name for name in table if name.lower() in words and table[name].ndim == 1]
-        for words in (CONFIDENCE_WORDS, CORRECT_WORDS)
-    )
-    if len(stated) != 1 or len(judged) != 1:
+    names = [name.lower() for name in table if table[name].ndim == 1]
+    if not set(CONFIDENCE_WORDS) & set(names) or not set(CORRECT_WORDS) & set(names):
         return None
-    names = [*stated, *judged, *(name for name in table if name.lower() in ("id", "provenance"))]
-    rest = {name: column.tolist() for name, column in table.items() if name not in names and column.ndim == 1}
-    columns = {name.lower(): table[name].tolist() for name in names}
-    n = len(table[stated[0]])
-    ids, sources = (columns.get(name, [None] * n) for name in ("id", "provenance"))
-    questions = [
-        Question(
-            ids[row],
-            confidence=columns[stated[0].lower()][row],
-            correct=columns[judged[0].lower()][row],
-            source=sources[row],
-            fields={name: values[row] for name, values in rest.items()},
-        )
-        for row in range(n)
-    ]
-    return Log("", questions)
+    columns = [column.tolist() for column in table.values() if column.ndim == 1]
+    return Log("", [of_plain(dict(zip(names, row, strict=True)))[0] for row in zip(*columns, strict=True)])
 
 
 def _report_broken(log: Log, content: Content, said: Said) -> None:
@@ -93,32 +77,20 @@ def _report_broken(log: Log, content: Content, said: Said) -> None:
         return
     (place, problem), n = log.broken[0], len(log.broken)
     if not said.drop_invalid:
+        leave = "Write the log again, or leave such lines out: `{}`."
+        remedy = Remedy(leave.format("load(path, drop_invalid=True)"), leave.format("--drop-invalid"))
         more = f", and {counted(n - 1, 'other line')}" if n > 1 else ""
-        raise FileError(
-            place,
-            "must be a whole record",
-            f"{problem}{more}",
-            Remedy(
-                "Write the log again, or leave such lines out: `load(path, drop_invalid=True)`.",
-                "Write the log again, or leave such lines out: `--drop-invalid`.",
-            ),
-        )
-    content.note(
-        f"{counted(n, 'line')} could not be read and {'is' if n == 1 else 'are'} left out: {problem}"
-    )
+        raise FileError(place, "must be a whole record", f"{problem}{more}", remedy)
+    verb = "is" if n == 1 else "are"
+    content.note(f"{counted(n, 'line')} could not be read and {verb} left out: {problem}")
 
 
-def _one_filter(questions: list[Question], content: Content) -> list[Question]:
-    """Keep the answers of one filter, where a log repeats each question for several."""
-    filters = Counter(one.filter for one in questions)
-    if len(filters) < 2:
-        return questions
-    raise InputError(
-        "the log",
-        "must be of one filter",
-        f"it holds answers of {', '.join(map(str, filters))}",
-        "Split the file by its field `filter`.",
-    )
+def _require_one_filter(questions: list[Question]) -> None:
+    """Refuse a log that repeats each question for several filters of the answers."""
+    filters = [*map(str, Counter(one.filter for one in questions))]
+    if len(filters) > 1:
+        remedy = "Split the file by its field `filter`."
+        raise InputError("the log", "must be of one filter", f"it holds {', '.join(filters)}", remedy)
 
 
 def _members_of(questions: list[Question]) -> list[Any] | None:
@@ -136,28 +108,7 @@ def _members_of(questions: list[Question]) -> list[Any] | None:
 
 def _pick_options(questions: list[Question], content: Content, said: Said) -> None:
     """Turn listed tokens into options: those that are named, or single letters from A on."""
-    if said.classes is not None:
-        names = [str(one) for one in said.classes]
-    else:
-        texts = [spelled(str(one.chosen or "")) for one in questions]
-        texts += [str(one.answer).strip() for one in questions if one.answer is not None]
-        letters = [one for one in texts if len(one) == 1 and "A" <= one <= "Z"]
-        named = next((one.options for one in questions if one.options), None)
-        most = max((len(one.options or ()) for one in questions), default=0)
-        if letters or most:
-            seen = {spelled(token) for one in questions for token in one.tokens or ()}
-            run = next(at for at in range(27) if chr(65 + at) not in seen)  # a stray I makes no option
-            number = max([most, run, *(ord(one) - 64 for one in letters)])
-            names = [chr(65 + at) for at in range(number)]
-        elif named is not None:
-            names = list(named)
-        else:
-            raise InputError(
-                "the options",
-                "must be named if answers are no single letters",
-                f"the first answer is {texts[0][:40]!r}",
-                Remedy("Give `classes=['yes', 'no']`.", "Give `--classes yes,no`."),
-            )
+    names = _option_names(questions) if said.classes is None else [str(one) for one in said.classes]
     spellings: set[str] = set()
     absent, later = 0, 0
     for one in questions:
@@ -187,33 +138,40 @@ def _pick_options(questions: list[Question], content: Content, said: Said) -> No
         content.note(f"{counted(absent, 'row')} list no option")
 
 
+def _option_names(questions: list[Question]) -> list[str]:
+    """Return the letters from A on that are options, answers, or listed tokens without a gap."""
+    texts = [spelled(str(one.chosen or "")) for one in questions]
+    texts += [spelled(str(one.answer)) for one in questions if one.answer is not None]
+    letters = [ord(one) - 64 for one in texts if len(one) == 1 and "A" <= one <= "Z"]
+    most = max(len(one.options or ()) for one in questions)
+    if not letters and not most:
+        remedy = Remedy("Give `classes=['yes', 'no']`.", "Give `--classes yes,no`.")
+        rule, evidence = "must be named if answers are no single letters", f"the first is {texts[0][:40]!r}"
+        raise InputError("the options", rule, evidence, remedy)
+    seen = {spelled(token) for one in questions for token in one.tokens or ()}
+    run = next(at for at in range(27) if chr(65 + at) not in seen)  # a stray I makes no option
+    return [chr(65 + at) for at in range(max([most, run, *letters]))]
+
+
 def _of_options(
     questions: list[Question], members: list[Any] | None, content: Content, said: Said
 ) -> list[list[Question]]:
     """Lay out log-probabilities of options, complete or not; return the questions of every row."""
-    with_numbers = [one for one in questions if one.logprobs]
-    without = len(questions) - len(with_numbers)
-    if without and members is not None:
-        members = None
-    rows = _grouped(with_numbers, members)
+    kept = [one for one in questions if one.logprobs]
+    without = len(questions) - len(kept)
+    rows = _grouped(kept, None if without else members)
     if without:
-        content.note(
-            f"{without} of {len(questions)} rows are left out, because they have no log-probabilities"
-        )
-    most = max(len(one.logprobs or ()) for one in with_numbers)
-    table = np.full((len(rows), len(members or [0]), most), -np.inf)
-    others = np.zeros((len(rows), len(members or [0])))
+        content.note(f"{without} of {len(questions)} rows are left out: they have no log-probabilities")
+    m, most = len(rows[0]), max(len(one.logprobs or ()) for one in kept)
+    table, others = np.full((len(rows), m, most), -np.inf), np.zeros((len(rows), m))
     has_others, by_tokens = False, 0
     for place, own in enumerate(rows):
         for at, one in enumerate(own):
             numbers = one.logprobs or []
             if one.options is not None and len(one.options) != len(numbers):
-                raise InputError(
-                    f"the log-probabilities of question {one.id if one.id is not None else place}",
-                    f"must be one per option ({len(one.options)})",
-                    f"got {len(numbers)}",
-                    "Write null for an option that is not listed.",
-                )
+                subject = f"the log-probabilities of question {place if one.id is None else one.id}"
+                rule, remedy = f"must be one per option ({len(one.options)})", "Write null if unlisted."
+                raise InputError(subject, rule, f"got {len(numbers)}", remedy)
             by_tokens += any(isinstance(number, list) for number in numbers)
             table[place, at, : len(numbers)] = [_score(number) for number in numbers]
             has_others |= one.others is not None
@@ -227,35 +185,29 @@ def _of_options(
         content.note(
             f"questions have differing numbers of options ({some}); options that are not there are 0"
         )
-    _require_logs(table, content)
+    _require_logs(table)
     total = np.exp(table).sum(axis=2, where=~np.isnan(table))
     if by_tokens or said.kind == LENGTH:
         how = "divided by their lengths" if said.kind == LENGTH else "not divided by their lengths"
-        other = "" if said.kind == LENGTH else f" (`kind={LENGTH!r}` divides)"
-        content.note(f"answers are scored by the sum of the log-probabilities of their tokens, {how}{other}")
+        content.note(f"answers are scored by the sum of the log-probabilities of their tokens, {how}")
     if np.isnan(table).any() or (has_others and (total < _COMPLETE).any()):
-        if members is not None:
-            raise InputError(
-                "several lists for each question",
-                "must be complete",
-                f"{int(np.isnan(table).any(axis=2).sum())} of {total.size} leave options out",
-                "Evaluate one prompt at a time.",
-            )
-        content.arrays |= {"top_logprobs": table[:, 0], "others": others[:, 0]}
-        if not has_others:
-            content.arrays["others"] = np.full(len(rows), np.nan)
+        if m > 1:
+            evidence = f"{int(np.isnan(table).any(axis=2).sum())} of {total.size} leave options out"
+            remedy = "Evaluate one prompt at a time."
+            raise InputError("several lists for each question", "must be complete", evidence, remedy)
+        content.arrays["top_logprobs"] = table[:, 0]
+        content.arrays["others"] = others[:, 0] if has_others else np.full(len(rows), np.nan)
     else:
         if (np.abs(total - 1) > 1e-3).any():
             content.note(
                 f"the probabilities of the options sum to {np.median(total):.2g} (median) and are divided by "
                 "their sum: what follows is given that one of the options is the answer"
             )
-        content.arrays["logits"] = table if members is not None else table[:, 0]
-        content.member_axis = 1 if members is not None else None
-    if members is not None:
-        content.note(
-            f"{len(members)} requests per question are read as members: {', '.join(map(str, members))}"
-        )
+        content.arrays["logits"] = table if m > 1 else table[:, 0]
+        content.member_axis = 1 if m > 1 else None
+    if m > 1:
+        told = ", ".join(str(one.member) for one in rows[0])
+        content.note(f"{m} requests per question are read as members: {told}")
     if any(own[0].answer is not None for own in rows):  # else the labels come in another file
         content.arrays["y"] = np.array([_index(own[0], content.classes or ()) for own in rows])
     content.meta["provenance"] = {"measured": len(rows), "missing": without}
@@ -279,26 +231,18 @@ def _lengths(rows: list[list[Question]], table: HostArray) -> HostArray:
                 elif one.lengths is not None:
                     found[place, at, option] = one.lengths[option]
                 else:
-                    raise InputError(
-                        f"kind {LENGTH!r}",
-                        "needs the lengths of the options",
-                        "the log has neither their tokens nor their text",
-                        "Leave `kind` out.",
-                    )
+                    rule = "needs the tokens or the texts of the options, which give their lengths"
+                    raise InputError(f"kind {LENGTH!r}", rule, "the log has neither", "Leave `kind` out.")
     return found
 
 
-def _require_logs(table: HostArray, content: Content) -> None:
+def _require_logs(table: HostArray) -> None:
     bad = np.flatnonzero((table > 1e-3).any(axis=(1, 2)))
     if bad.size:
-        value = float(np.nanmax(table[bad[0]]))
-        raise InputError(
-            "`logprobs`",
-            "must be natural logarithms of probabilities, at most 0",
-            f"row {bad[0]} has {value:.6g}, a probability of {math.exp(min(value, 700)):.3g} "
-            f"({counted(bad.size, 'row has', 'rows have')} one above 1)",
-            "Give logarithms; for probabilities use the name `probs`.",
-        )
+        number = f"{counted(bad.size, 'row has', 'rows have')} a probability above 1"
+        evidence = f"row {bad[0]} has {float(np.nanmax(table[bad[0]])):.6g} ({number})"
+        remedy = "Give natural logarithms; for probabilities use the name `probs`."
+        raise InputError("`logprobs`", "must be logarithms of probabilities, at most 0", evidence, remedy)
 
 
 def _name_options(questions: list[Question], most: int, content: Content) -> None:
@@ -334,12 +278,10 @@ def _index(question: Question, classes: Sequence[str]) -> int:
 
 
 def _no_option(question: Question, evidence: str) -> InputError:
-    return InputError(
-        f"the answer of question {question.id}",
-        f"must be one of {len(question.options or question.logprobs or ())} options: index, letter or text",
-        evidence,
-        "Correct the answer, or leave the question out.",
-    )
+    number = len(question.options or question.logprobs or ())
+    rule = f"must be one of {number} options: index, letter or text"
+    remedy = "Correct the answer, or leave the question out."
+    return InputError(f"the answer of question {question.id}", rule, evidence, remedy)
 
 
 def _grouped(questions: list[Question], members: list[Any] | None) -> list[list[Question]]:
@@ -364,25 +306,19 @@ def _of_confidences(questions: list[Question], content: Content, said: Said) -> 
     keep = np.array([source in SOURCES[:2] for source in sources])
     judged = [one.correct is not None or one.chosen is not None for one in questions]
     if any(judged) and not all(judged):
-        unjudged = len(judged) - sum(judged)
         content.note(
-            f"{counted(unjudged, 'answer')} without a verdict {'is' if unjudged == 1 else 'are'} left out"
+            f"{len(judged) - sum(judged)} of {len(judged)} answers are left out: they have no verdict"
         )
         keep &= np.array(judged)
-    content.meta["provenance"] = {name: sources.count(name) for name in SOURCES if name in sources}
+    each = {name: sources.count(name) for name in SOURCES if name in sources}
+    content.meta["provenance"] = each
     if not keep.any():
-        raise InputError(
-            "the confidences",
-            "must be measured or self-reported for some rows",
-            f"they are {', '.join(content.meta['provenance'])}",
-            "Ask the model again.",
-        )
-    each = content.meta["provenance"]
-    told = (
-        f"confidence of {len(questions)} rows: {', '.join(f'{count} {name}' for name, count in each.items())}"
-    )
+        rule, evidence = "must be measured or self-reported for some rows", f"they are {', '.join(each)}"
+        raise InputError("the confidences", rule, evidence, "Ask the model again.")
+    told = ", ".join(f"{count} {name}" for name, count in each.items())
+    told = f"confidence of {len(questions)} rows: {told}"
     content.note(told if len(each) > 1 else Note(ROUTINE, told), *notes)
-    if "fallback" in content.meta["provenance"]:
+    if "fallback" in each:
         content.note("rows whose confidence is a fallback are left out: the model did not state it")
     content.note(*fallback_notes(stated[keep & ~worded(given, said.words)]))
     kept = [one for one, good in zip(questions, keep.tolist(), strict=True) if good]
@@ -396,9 +332,7 @@ def _source(question: Question, stated: float) -> str:
         return "missing"
     if question.source in SOURCES:
         return str(question.source)
-    if question.source is None:
-        return "self-reported"
-    known = question.source.casefold()
+    known = str(question.source).casefold()
     if "fallback" in known or "default" in known:
         return "fallback"
     return "measured" if "log" in known or "token" in known else "self-reported"
@@ -419,17 +353,14 @@ def _judge(questions: list[Question], content: Content) -> None:
         content.note("the verdicts of several judges are read as counts of raters")
         return
     grades = [own[0] for own in several]
-    between = [one for one in grades if isinstance(one, float) and 0 < one < 1]
-    unjudged = sum(one is None for one in grades)
-    if unjudged or between:
-        raise InputError(
-            "`correct`",
+    unclear = [one for one in grades if one is None or (isinstance(one, float) and 0 < one < 1)]
+    if unclear:
+        evidence = f"{counted(len(unclear), 'row has', 'rows have')} {unclear[0]}"
+        rule, remedy = (
             "must say of every answer whether it is right",
-            f"{counted(unjudged, 'row has', 'rows have')} no verdict"
-            if unjudged
-            else f"{counted(len(between), 'row has', 'rows have')} a partial score, such as {between[0]:g}",
             "Judge these answers, or leave them out.",
         )
+        raise InputError("`correct`", rule, evidence, remedy)
     content.arrays["y"] = outcomes_of(np.array([str(one) for one in grades]))
 
 
@@ -445,18 +376,12 @@ def _of_samples(
     if members is not None:
         for own in rows:
             own[0].samples = [one.chosen if one.samples is None else one.samples[0] for one in own]
-    elif not any(one.samples for one in questions):
-        raise InputError(
-            "the log",
-            "must have log-probabilities, confidences or repeated answers",
-            "it has none of them",
-            Remedy(
-                "Log them: `logprobs`, `confidence`, or several `samples` per question.",
-                "Log them: `logprobs`, `confidence`, or several `samples` per question.",
-            ),
-        )
     first = [own[0] for own in rows]
     kept = [one for one in first if any(sample not in (None, "") for sample in one.samples or ())]
+    if not kept:
+        rule = "must have log-probabilities, confidences or repeated answers"
+        remedy = "Log them: `logprobs`, `confidence`, or several `samples` per question."
+        raise InputError("the log", rule, "it has none of them", remedy)
     if len(kept) < len(first):
         content.note(f"{len(first) - len(kept)} of {len(first)} questions are left out: they have no samples")
     stated, leaders, ties = agreement([one.samples or [] for one in kept])
@@ -464,9 +389,8 @@ def _of_samples(
     if all(one.answer is None for one in kept):
         _judge(kept, content)
     else:
-        content.arrays["y"] = np.array(
-            [_same(own, one.answer) for own, one in zip(leaders, kept, strict=True)], int
-        )
+        same = [_same(own, one.answer) for own, one in zip(leaders, kept, strict=True)]
+        content.arrays["y"] = np.array(same, dtype=np.int64)
     content.note(*agreement_note(stated, [len(one.samples or ()) for one in kept], ties))
     content.meta["provenance"] = {"measured": len(kept), "missing": len(first) - len(kept)}
     return [[one] for one in kept]
@@ -481,9 +405,12 @@ def _keep_fields(rows: list[list[Question]], content: Content, said: Said) -> No
     ids = [str(one.id) for one in first]
     if first[0].id is not None and len(set(ids)) == len(ids):
         content.arrays["id"], content.id_name = np.array(ids), "id"
+    elif len(set(ids)) < len(ids) and first[0].id is not None and said.clusters is None:
+        content.arrays["cluster"], content.clusters_found = np.array(ids), True
+        content.note(f"{len(ids)} rows are about {len(set(ids))} questions; those of one belong together")
     names = dict.fromkeys(name for one in first for name in one.fields)
     wanted = {*(said.groups or ()), said.clusters}
-    found = said.clusters is not None
+    found = said.clusters is not None or content.clusters_found
     for name in names:
         if name in wanted or name in CLUSTER_WORDS:
             column = np.array([str(one.fields.get(name, "")) for one in first])

@@ -62,8 +62,8 @@ class Confidence(Point):
     Examples
     --------
     >>> import credibly as cr
-    >>> float(cr.confidence_gap(cr.Confidence([0.4, 0.4]), [True, False]))
-    -0.1
+    >>> float(cr.confidence_gap(cr.Confidence([0.25, 0.25]), [True, False]))
+    -0.25
     """
 
     def __init__(self, stated: Any) -> None:
@@ -180,12 +180,10 @@ class Confidence(Point):
         )
         empty = [row for row, one in enumerate(samples) if not any(_plain(sample) for sample in one)]
         if empty:
-            raise InputError(
-                "`samples`",
-                "must have an answer for every question",
-                f"question {empty[0]} has none ({counted(len(empty), 'question does', 'questions do')} not)",
-                "Leave out these questions, and say how many.",
-            )
+            more = counted(len(empty), "question does", "questions do")
+            evidence = f"question {empty[0]} has none ({more} not)"
+            rule, remedy = "must have an answer for every question", "Leave out these questions."
+            raise InputError("`samples`", rule, evidence, remedy)
         stated, leaders, ties = agreement(samples)
         labels = [leader == _plain(right) for leader, right in zip(leaders, answers, strict=True)]
         notes = agreement_note(stated, [len(own) for own in samples], ties)
@@ -283,12 +281,10 @@ def read_answers(
         notes.append(f"words are read as you say: {mapped}")
     left = int(np.isnan(values).sum())
     if left == len(values):
-        raise InputError(
-            "the confidences",
-            "must be numbers, percentages or words of your choice",
-            f"none of {len(values)} can be read; the first is {str(answers[0])[:60]!r}",
-            Remedy("Give `words={'likely': 0.7, ...}`.", "Give `--words likely=0.7,...`."),
-        )
+        evidence = f"none of {len(values)} can be read; the first is {str(answers[0])[:60]!r}"
+        remedy = Remedy("Give `words={'likely': 0.7, ...}`.", "Give `--words likely=0.7,...`.")
+        rule = "must be numbers, percentages or words of your choice"
+        raise InputError("the confidences", rule, evidence, remedy)
     if left:
         parts = [f"{len(rows)} {_reason(reason, rows)}" for reason, rows in why.items() if rows]
         verb, states = ("is", "it states") if left == 1 else ("are", "they state")
@@ -345,15 +341,10 @@ def _scaled(values: HostArray, bare: HostArray, scale: float | None) -> list[str
         if fractions.size and over < 0.05:  # a few slips among probabilities are named as outside
             return []
         if largest <= 10 or fractions.size:
-            either = f"{fractions[0]:g} and {largest:g}" if fractions.size else f"the largest is {largest:g}"
-            raise InputError(
-                "the confidences",
-                "must be on one scale",
-                f"{either}: plain numbers may be out of {'1 or 100' if fractions.size else '10 or 100'}",
-                Remedy(
-                    "Say which: `scale=10`, `scale=100`, or write per cent signs.", "Write per cent signs."
-                ),
-            )
+            shown = f"{fractions[0]:g} and {largest:g}" if fractions.size else f"the largest is {largest:g}"
+            evidence = f"{shown}: plain numbers may be out of {'1 or 100' if fractions.size else '10 or 100'}"
+            remedy = Remedy("Say which: `scale=10`, or write per cent signs.", "Write per cent signs.")
+            raise InputError("the confidences", "must be on one scale", evidence, remedy)
         scale = 100.0
     if scale is not None and scale != 1:
         values[bare] /= scale
