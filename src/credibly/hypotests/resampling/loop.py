@@ -209,7 +209,7 @@ def jobs_of(
     return jobs
 
 
-def posed(
+def as_replicates_see(
     asked: Sequence[tuple[Draw, Sequence[Target]]], rows: Dataset, n_resamples: int, *, whole: bool = False
 ) -> Iterator[tuple[Draw, Dataset, list[Job]]]:
     """Yield every source with the rows as it sees them, and its targets bound to them."""
@@ -221,7 +221,7 @@ def posed(
         yield draw, seen[1], jobs_of(targets, seen[1], n_resamples, seen[2], whole=whole)
 
 
-def together(jobs: Sequence[Job]) -> list[list[Job]]:
+def sharing_work(jobs: Sequence[Job]) -> list[list[Job]]:
     """Return jobs, those side by side whose statistics share work on the same labels."""
     found: dict[Hashable, list[Job]] = {}
     for job in jobs:
@@ -306,7 +306,7 @@ def at_once(
 ) -> None:
     """Evaluate whole label vectors of one dataset; every tile is finished when it is drawn."""
     wide = [job for job in jobs if _meets_in_pairs(job.bound)]
-    narrow = together([job for job in jobs if not _meets_in_pairs(job.bound)])
+    narrow = sharing_work([job for job in jobs if not _meets_in_pairs(job.bound)])
     for reps, batch in label_tiles(observed, drawing, slice(0, n_resamples)) if narrow else ():
         for job, state in states_of(narrow, batch):
             wishes[job.place].see(job.bound, state)
