@@ -1,4 +1,4 @@
-"""Run the tasks of a board in processes and keep what they return: in parts, with a time limit, from one code.
+"""Run the tasks of a board in processes and keep what they return: in parts, in time, from one code.
 
 A state file has one JSON object per line. Every line holds the digest of the code that it was measured with,
 and lines of other code are refused, so a page never mixes two states of the code.

@@ -7,8 +7,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-import board_runs
 import pytest
+
+import board_runs
 
 TASKS = [(name, [0, 1]) for name in "abcde"]
 
@@ -25,7 +26,7 @@ def asked(folder: Path, *given: str) -> argparse.Namespace:
 
 def test_parts_are_all_tasks_once() -> None:
     parts = [board_runs.part_of(TASKS, f"{at}/3") for at in range(3)]
-    assert sorted(sum(map(list, parts), [])) == TASKS
+    assert sorted(task for part in parts for task in part) == TASKS
     assert board_runs.part_of(TASKS, "1/3") == [TASKS[1], TASKS[4]]
 
 
