@@ -98,8 +98,8 @@ class Certificate(Result):
             return math.exp(-2 * self.n * ((margin - self.value) / self.largest_change) ** 2)
         fewer = chance_of_as_many(self.hits, self.n, self.confidence - margin)
         more = chance_of_as_many(self.n - self.hits, self.n, 1.0 - self.confidence - margin)
-        found = max(fewer, more)
-        return found if found <= BINOMIAL else 1.0
+        larger = max(fewer, more)
+        return larger if larger <= BINOMIAL else 1.0
 
     def within(self, margin: float) -> bool:
         """Tell whether the error is smaller than `margin`, with confidence `level`.

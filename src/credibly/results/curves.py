@@ -88,17 +88,15 @@ class SpreadCurve(Result):
     def __str__(self) -> str:
         ratio = self.observed / self.stated
         at = int(np.abs(ratio - 1.0).argmax())
-        said = (
+        farthest = (
             f"spread curve (n = {self.n}): errors are {ratio[at]:.3g} times the stated spread of "
             f"{self.stated[at]:.4g}, the farthest of {counted(self.stated.size, 'bin')}"
         )
         if self.band is None or self.level is None:
-            return said
+            return farthest
         outside = int(((self.observed < self.band[0]) | (self.observed > self.band[1])).sum())
         chance = (1.0 - self.level) * self.stated.size
-        return (
-            f"{said}; {outside} outside the {100 * self.level:.4g} % band ({chance:.2g} expected by chance)"
-        )
+        return f"{farthest}; {outside} outside the {100 * self.level:.4g} % band ({chance:.2g} expected by chance)"
 
 
 @dataclasses.dataclass(frozen=True)

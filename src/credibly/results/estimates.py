@@ -103,7 +103,7 @@ def standard_error_of(sums: Mapping[str, Array], size: float = 1.0) -> tuple[flo
     `size` is that of the terms in a contribution: rounding errors are relative to it. With 0, the
     contributions themselves say what is small.
     """
-    host = sums if is_numpy(sums["n"]) else {name: to_host(one) for name, one in sums.items()}
+    host = sums if is_numpy(sums["n"]) else {name: to_host(total) for name, total in sums.items()}
     number = {name: float(host[name][0]) for name in _MOMENTS}
     n = int(number["n"])
     if number["infinite"]:
@@ -226,8 +226,8 @@ def skewed(moved: HostArray, scale: float, skewness: float) -> HostArray:
     if abs(skewness) < _NO_SKEWNESS:
         return moved
     within = 1.0 + skewness * (moved / scale - skewness / 6.0)
-    found = scale * 3.0 / skewness * (np.cbrt(within) - 1.0)
-    return np.where(np.abs(found) > np.abs(moved), found, moved)
+    skew_sums = scale * 3.0 / skewness * (np.cbrt(within) - 1.0)
+    return np.where(np.abs(skew_sums) > np.abs(moved), skew_sums, moved)
 
 
 def mean_error(values: Array, codes: HostArray | None = None, size: float = 1.0) -> dict[str, Any]:
@@ -255,8 +255,8 @@ def mean_error(values: Array, codes: HostArray | None = None, size: float = 1.0)
     error, refusal = standard_error_of(Moments.of(values[None, :], None), size)
     if codes is None:
         return {"stderr": error, "interval_refusal": refusal}
-    held = to_host(values).astype(np.float64)
-    return mean_error_of_clusters(np.bincount(codes, held), np.bincount(codes), error, size)
+    host = to_host(values).astype(np.float64)
+    return mean_error_of_clusters(np.bincount(codes, host), np.bincount(codes), error, size)
 
 
 def mean_error_of_clusters(
@@ -407,8 +407,8 @@ class Estimate(Result):
 def factor(level: float, degrees: float | HostArray | None = None) -> Any:
     """Return how many standard errors make an interval: normal, or Student's for clusters."""
     share = (1 + level) / 2
-    found = ndtri(share) if degrees is None else stdtrit(degrees, share)
-    return float(found) if np.ndim(found) == 0 else found
+    quantile = ndtri(share) if degrees is None else stdtrit(degrees, share)
+    return float(quantile) if np.ndim(quantile) == 0 else quantile
 
 
 def _wilson(share: float, n: int, z: float) -> tuple[float, float]:
@@ -562,8 +562,8 @@ class Estimates(Result):
             Lower and upper ends; NaN for entries without an interval.
         """
         every = [self[place] for place in range(self.value.size)]
-        if not any(one.has_interval for one in every):
+        if not any(entry.has_interval for entry in every):
             every[0].interval(level)  # raises with the reason
         nothing = math.nan, math.nan
-        ends = np.array([one.interval(level) if one.has_interval else nothing for one in every])
+        ends = np.array([entry.interval(level) if entry.has_interval else nothing for entry in every])
         return ends[:, 0], ends[:, 1]

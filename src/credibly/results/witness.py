@@ -227,8 +227,8 @@ class WitnessDetails(CombinationDetails):
 
     def _text(self, test: HypotestResult[Any]) -> str:
         where = self.where()
-        told = f"; {where}" if where and test.pvalue <= 0.05 else ""
+        pointed = f"; {where}" if where and test.pvalue <= 0.05 else ""
         return (
             f"witness given {self.given}: p = {test.pvalue:.3g} (exact {self.exact_pvalue:.3g}): "
-            f"{test.verdict()}{told}"
+            f"{test.verdict()}{pointed}"
         )
