@@ -128,16 +128,16 @@ def as_two_reals(first: Any, second: Any, names: tuple[str, str], *shapes: str) 
     """Return two floating arrays of one library, device and shape, which is one of the shapes."""
     first, second = as_real(first, names[0]), as_real(second, names[1])
     what = f"`{names[0]}` and `{names[1]}`"
-    namespace(one, other, what=what)
-    require_shape(one, names[0], *shapes)
-    if tuple(one.shape) != tuple(other.shape):
+    namespace(first, second, what=what)
+    require_shape(first, names[0], *shapes)
+    if tuple(first.shape) != tuple(second.shape):
         raise InputError(
             what,
             "must have the same shape",
-            f"got {tuple(one.shape)} and {tuple(other.shape)}",
+            f"got {tuple(first.shape)} and {tuple(second.shape)}",
             "Check that both describe the same instances.",
         )
-    return one, other
+    return first, second
 
 
 def require_shape(array: Array, name: str, *shapes: str) -> None:

@@ -96,7 +96,8 @@ class SpreadCurve(Result):
             return farthest
         outside = int(((self.observed < self.band[0]) | (self.observed > self.band[1])).sum())
         chance = (1.0 - self.level) * self.stated.size
-        return f"{farthest}; {outside} outside the {100 * self.level:.4g} % band ({chance:.2g} expected by chance)"
+        band = f"{100 * self.level:.4g} % band ({chance:.2g} expected by chance)"
+        return f"{farthest}; {outside} outside the {band}"
 
 
 @dataclasses.dataclass(frozen=True)

@@ -145,8 +145,8 @@ def _given(confidence: Any, n: int) -> HostArray:
             "Pass an array (n,), larger for surer predictions.",
         )
     if np.isnan(values).any():
-        found = f"row {int(np.isnan(values).argmax())} is NaN"
-        raise InputError("`confidence`", "must be numbers", found, "Give the confidence of every row.")
+        evidence = f"row {int(np.isnan(values).argmax())} is NaN"
+        raise InputError("`confidence`", "must be numbers", evidence, "Give the confidence of every row.")
     return values.astype(np.float64)
 
 
