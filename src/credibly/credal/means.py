@@ -13,13 +13,14 @@ import numpy as np
 from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError
 from credibly._arrays.namespace import Array, as_float64, is_array, to_host
 from credibly._arrays.progress import Progress
+from credibly._arrays.standard_errors import Moments, mean_error_of_clusters, standard_error_of
 from credibly._arrays.sums import State
 from credibly.credal.uncertainty import Uncertainty, uncertainty
 from credibly.predictions import Dataset, Dirichlet, Rows, as_rows
 from credibly.predictions.clusters import Clusters
 from credibly.predictions.labels import no_weight
 from credibly.predictions.passes import Sums, Task, on_host, one_pass
-from credibly.results.estimates import Estimate, Moments, mean_error_of_clusters, standard_error_of
+from credibly.results.estimates import Estimate
 
 Measure = Callable[..., Any]
 

@@ -9,14 +9,13 @@ from typing import Any
 import numpy as np
 
 from credibly._arrays.namespace import HostArray
-from credibly.results.estimates import (
+from credibly._arrays.standard_errors import (
     ONE_INSTANCE,
-    Estimate,
-    Estimates,
     cluster_refusal,
     degrees_of_freedom,
     skewness_refusal,
 )
+from credibly.results.estimates import Estimate, Estimates
 from credibly.statistics.protocol import State
 
 PLUGIN_REFUSAL = "the plug-in term is biased by the noise of few raters and few rows; use the debiased one"

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 from credibly.results.base import Result, WithPvalue, jsonable, require_level, require_margin
+from credibly.results.numbers import points_to_a_tenth, tenths
 from credibly.results.tests import Word
 
 WIDE = 0.5
@@ -78,8 +79,8 @@ class AuditGroup(Result):
     @property
     def words(self) -> str:
         """What is off, in a clause: "too sure by 6.7 points: it says 97.0 % and is right in 90.3 %"."""
-        size = _points(self.effect)
-        seen, promised = f"{100 * self.observed:.1f} %", f"{100 * self.expected:.1f} %"
+        size = points_to_a_tenth(self.effect)
+        seen, promised = tenths(self.observed), tenths(self.expected)
         if self.measure == "confidence":
             sure = "too sure" if self.effect < 0 else "not sure enough"
             return f"{sure} by {size}: it says {promised} and is right in {seen}"
@@ -122,11 +123,6 @@ class AuditGroup(Result):
             f"{self.group} (n = {self.n}): {self.words}, "
             f"simultaneous interval {_range(self.low, self.high)}, adjusted p = {self.adjusted_pvalue:.3g}"
         )
-
-
-def _points(share: float) -> str:
-    size = f"{abs(100 * share):.1f}"
-    return f"{size} point" if size == "1.0" else f"{size} points"
 
 
 def _range(low: float, high: float) -> str:
@@ -294,7 +290,7 @@ class AuditResult(WithPvalue, Result):
             few = f"Too few data or replicates to tell: no labels could have shown a conflict in {looked}."
             return few + self._untold
         detectable = [group.detectable for group in self.groups if group.n_clusters != 1]
-        least, most = _points(min(detectable)), _points(max(detectable))
+        least, most = points_to_a_tenth(min(detectable)), points_to_a_tenth(max(detectable))
         return (
             f"No conflict found in {looked} ({tested}). The smallest effect that would have been detected "
             f"in 80 % of all cases is {least} in the most informative group and {most} in the least "

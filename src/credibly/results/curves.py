@@ -10,9 +10,10 @@ import numpy as np
 
 from credibly._arrays.namespace import HostArray
 from credibly._arrays.notes import counted
+from credibly._arrays.standard_errors import factor
 from credibly.results.base import Result, WithPvalue
 from credibly.results.decompositions import ScoreSplit
-from credibly.results.estimates import Estimate, factor
+from credibly.results.estimates import Estimate
 
 
 @dataclasses.dataclass(frozen=True)

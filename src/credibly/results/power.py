@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from credibly._arrays.errors import nearest, one_of, require
 from credibly._arrays.namespace import HostArray
 from credibly.results.base import Result
+from credibly.results.numbers import points_as_given
 
 
 @dataclasses.dataclass(frozen=True)
@@ -134,10 +135,11 @@ class LabelPlan(Result):
             How many instances, for what, and whether enough were given.
         """
         sure, likely = f"{100 * self.level:.4g} %", f"{100 * self.power:.4g} %"
+        width, gap, margin = (points_as_given(size or 0.0) for size in (self.width, self.gap, self.margin))
         words = {
-            "width": f"a {sure} interval for the average gap that is {_points(self.width)} wide",
-            "gap": f"a test that detects an average gap of {_points(self.gap)} ({likely} of the time)",
-            "margin": f"a certificate that a calibrated model is within {_points(self.margin)} ({sure} sure, "
+            "width": f"a {sure} interval for the average gap that is {width} wide",
+            "gap": f"a test that detects an average gap of {gap} ({likely} of the time)",
+            "margin": f"a certificate that a calibrated model is within {margin} ({sure} sure, "
             f"reached {likely} of the time)",
         }
         aims = " and for ".join(words[name] for name in self.aims)
@@ -148,8 +150,3 @@ class LabelPlan(Result):
 
     def __str__(self) -> str:
         return self.sentence()
-
-
-def _points(share: float | None) -> str:
-    size = f"{100 * (share or 0.0):.4g}"
-    return f"{size} point" if size == "1" else f"{size} points"

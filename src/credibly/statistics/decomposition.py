@@ -9,11 +9,12 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
+from credibly._arrays.standard_errors import Moments, cluster_error, standard_error_of
 from credibly._arrays.sums import State
 from credibly.predictions import Dataset, Rows, as_rows, require_single
 from credibly.predictions.passes import Sums
 from credibly.results.base import Result
-from credibly.results.estimates import Estimate, Moments, cluster_error, standard_error_of
+from credibly.results.estimates import Estimate
 from credibly.statistics.binned import ClasswiseECE
 from credibly.statistics.cells import Binning, Closed
 from credibly.statistics.linear import Linear

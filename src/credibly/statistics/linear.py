@@ -20,10 +20,10 @@ import numpy as np
 
 from credibly._arrays.errors import UnsupportedError
 from credibly._arrays.namespace import Array, HostArray
+from credibly._arrays.standard_errors import Moments, scale_and_skewness, skewed, standard_error_of
 from credibly.predictions import Counts, Labels, Predictions, Quantiles
 from credibly.predictions.labels import one_distribution
 from credibly.predictions.samples import Pool
-from credibly.results.estimates import Moments, scale_and_skewness, skewed, standard_error_of
 from credibly.statistics.batches import total_of
 from credibly.statistics.protocol import Bound, Plan, State, Statistic
 from credibly.statistics.seen import EachChoice

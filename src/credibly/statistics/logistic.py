@@ -15,9 +15,10 @@ import numpy as np
 
 from credibly._arrays.errors import InputError, UnsupportedError
 from credibly._arrays.namespace import HostArray, to_host
+from credibly._arrays.standard_errors import cluster_error
 from credibly.predictions import Classes, ClassPredictions, as_rows
 from credibly.results.base import Result
-from credibly.results.estimates import Estimate, cluster_error
+from credibly.results.estimates import Estimate
 from credibly.statistics.over_rows import gathered, require_defined
 from credibly.statistics.proper import accuracy
 

@@ -22,6 +22,7 @@ import numpy as np
 from credibly._arrays.errors import UnsupportedError
 from credibly._arrays.namespace import HostArray, rows_within_budget, tiles, to_host
 from credibly._arrays.progress import Progress
+from credibly._arrays.standard_errors import ONE_CLUSTER, Moments, cluster_error, standard_error_of
 from credibly.predictions import (
     ClassPredictions,
     Counts,
@@ -39,7 +40,7 @@ from credibly.predictions.dataset import joined_rows
 from credibly.predictions.labels import one_distribution
 from credibly.predictions.passes import Sums, Task, on_host, remembering
 from credibly.predictions.rows import RowChoice
-from credibly.results.estimates import ONE_CLUSTER, Estimate, Moments, cluster_error, standard_error_of
+from credibly.results.estimates import Estimate
 from credibly.statistics.pairwise import BandwidthPlan, ClusterSums, PairBound, PairStatistic, require_pairs
 from credibly.statistics.protocol import SECOND_LOOK, Bound, Plan, State, Statistic
 from credibly.statistics.real_kernels import with_labels

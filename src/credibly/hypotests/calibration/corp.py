@@ -37,6 +37,7 @@ from scipy.special import betaincinv
 from credibly._arrays.errors import one_of
 from credibly._arrays.namespace import CACHE_ELEMENTS, Array, HostArray, namespace, tiles, to_host
 from credibly._arrays.philox import Seed, as_seed, takes_rng
+from credibly._arrays.standard_errors import mean_error
 from credibly.hypotests.calibration.calibration_test import require_resamples
 from credibly.hypotests.calibration.reliability import (
     central_band,
@@ -51,7 +52,7 @@ from credibly.predictions import ClassPredictions, Counts, Dataset, Labels, Poin
 from credibly.predictions.passes import detached
 from credibly.results.base import require_level
 from credibly.results.curves import CorpCurve
-from credibly.results.estimates import Estimate, mean_error
+from credibly.results.estimates import Estimate
 from credibly.statistics.binned import confidence_ece
 from credibly.statistics.over_rows import gathered
 from credibly.statistics.proper import top_label

@@ -13,12 +13,13 @@ from typing import Any
 import numpy as np
 
 from credibly._arrays.namespace import CACHE_ELEMENTS, HostArray, like, tiles, to_host
+from credibly._arrays.standard_errors import FEWEST_CLUSTERS, factor, mean_error
 from credibly.hypotests.calibration.corp import ROUNDING, isotonic_fits
 from credibly.predictions import Quantiles, RealPredictions, as_rows
 from credibly.predictions.passes import detached
 from credibly.results.base import require_level
 from credibly.results.decompositions import CrpsDecomposition
-from credibly.results.estimates import FEWEST_CLUSTERS, Estimate, factor, mean_error
+from credibly.results.estimates import Estimate
 from credibly.statistics.crps import crps
 
 _THRESHOLDS = 100

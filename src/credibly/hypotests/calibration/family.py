@@ -17,13 +17,14 @@ from typing import Any
 
 import numpy as np
 
+from credibly._arrays.binomial import clopper_pearson
 from credibly._arrays.namespace import CACHE_ELEMENTS, HostArray, rows_within_budget, tiles
 from credibly._arrays.progress import Progress
 from credibly._arrays.sums import State, group_sums
 from credibly.hypotests.calibration.group_scores import Scoring
 from credibly.hypotests.calibration.lattice import Lattice
 from credibly.hypotests.resampling.loop import share_of_replicates
-from credibly.hypotests.resampling.pvalues import acceptance_region, clopper_pearson
+from credibly.hypotests.resampling.pvalues import acceptance_region
 from credibly.hypotests.resampling.wild import sign_tiles
 from credibly.predictions import Rows
 from credibly.predictions.clusters import Clusters

@@ -19,12 +19,12 @@ from functools import partial
 from statistics import NormalDist
 from typing import Any
 
+from credibly._arrays.binomial import chance_of_as_many
 from credibly._arrays.errors import InputTypeError, UnsupportedError
 from credibly._arrays.namespace import as_float64, namespace
 from credibly.predictions import ClassPredictions, Dataset, as_point, as_rows
 from credibly.predictions.passes import detached
 from credibly.results.base import require_level
-from credibly.results.certificates import chance_of_as_many
 from credibly.results.power import LabelPlan
 from credibly.statistics.proper import top_label
 

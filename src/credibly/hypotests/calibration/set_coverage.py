@@ -22,13 +22,14 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from scipy.special import bdtr, bdtrc
 
+from credibly._arrays.binomial import accepted_shares, binomial_pvalue
 from credibly._arrays.checks import as_real, require_finite
 from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError, require, require_positive
 from credibly._arrays.namespace import HostArray, is_array, to_host
 from credibly._arrays.notes import counted
 from credibly._arrays.philox import Seed, Stream, Uniforms, as_seed, takes_rng
+from credibly._arrays.standard_errors import ONE_INSTANCE, mean_error
 from credibly.hypotests.calibration.calibration_test import require_resamples
 from credibly.hypotests.calibration.lattice import crossed_levels
 from credibly.hypotests.resampling.choices import Drawn
@@ -51,7 +52,7 @@ from credibly.predictions.clusters import Clusters, as_names
 from credibly.predictions.prediction_sets import require_claimed
 from credibly.results.base import Tail
 from credibly.results.coverage import SetCoverage, Strata
-from credibly.results.estimates import ONE_INSTANCE, Estimate, mean_error
+from credibly.results.estimates import Estimate
 from credibly.results.tests import HypotestResult
 from credibly.statistics.batches import widening
 from credibly.statistics.protocol import State
@@ -329,13 +330,6 @@ def _one_group(groups: Any, n: int) -> HostArray | None:
     return names.astype(str)
 
 
-def binomial_pvalue(count: int, n: int, share: float) -> float:
-    """Return the exact two-sided p-value: twice the smaller tail, as Clopper and Pearson."""
-    lower = float(bdtr(count, n, share))
-    upper = 1.0 if count == 0 else float(bdtrc(count - 1, n, share))
-    return min(1.0, 2.0 * min(lower, upper))
-
-
 def _mean(name: str, values: HostArray, method: Any, codes: HostArray | None) -> Estimate:
     n = values.size
     if not np.isfinite(values).all():
@@ -494,18 +488,13 @@ def _tests(
             exact |= {"statistic_range": (0.0, 1.0), "acceptance_region": (max(0.0, low), min(1.0, high))}
             if clusters is None:
                 exact |= {"pvalue": binomial_pvalue(int(covered.sum()), covered.size, claimed)}
-                exact |= {"pvalue_interval": None, "acceptance_region": _accepted(covered.size, claimed)}
+                exact |= {
+                    "pvalue_interval": None,
+                    "acceptance_region": accepted_shares(covered.size, claimed),
+                }
         result = dataclasses.replace(result, **exact)
         made[name] = dataclasses.replace(result, adjusted_pvalue=max(float(together), result.pvalue))
     return made
-
-
-def _accepted(n: int, claimed: float, level: float = 0.05) -> tuple[float, float]:
-    """Return the smallest and the largest share that the exact test does not reject."""
-    below = bdtr(np.arange(n + 1), n, claimed)  # P(count <= c)
-    low = int(np.searchsorted(2 * below, level, side="right"))
-    high = n - int(np.searchsorted(2 * (1 - below[::-1][1:]), level, side="right"))
-    return low / n, max(low, high) / n
 
 
 def _strata(by: str, names: HostArray, hits: Events, covered: HostArray, pvalue: float | None) -> Strata:

@@ -38,6 +38,7 @@ from scipy.special import ndtr, ndtri, stdtr
 from credibly._arrays.namespace import Array, HostArray, as_float64, like, to_host
 from credibly._arrays.philox import Seed, Stream, Uniforms, takes_rng
 from credibly._arrays.progress import Progress, as_progress, tell
+from credibly._arrays.standard_errors import degrees_of_freedom
 from credibly.credal.bounds import singleton_bounds, support_of
 from credibly.credal.sets import CredalSet, as_set
 from credibly.hypotests.credal.combinations import Combination, features_as_tested
@@ -46,7 +47,6 @@ from credibly.hypotests.credal.task import SetTask
 from credibly.learners.basis import check_features
 from credibly.learners.points import DRAWS
 from credibly.predictions import Dirichlet, Ensemble, Point, as_predictions
-from credibly.results.estimates import degrees_of_freedom
 from credibly.results.tests import HypotestResult, smallest_pvalue
 from credibly.results.witness import WitnessDetails, WitnessDirection
 

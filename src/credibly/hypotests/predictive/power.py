@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from credibly._arrays.binomial import clopper_pearson
 from credibly._arrays.errors import (
     InputError,
     InputTypeError,
@@ -25,7 +26,7 @@ from credibly._arrays.namespace import Array, HostArray, as_float64, namespace, 
 from credibly._arrays.philox import as_seed
 from credibly._arrays.progress import Progress, tell
 from credibly.hypotests.resampling.loop import targets_of
-from credibly.hypotests.resampling.pvalues import clopper_pearson, two_sided_pvalues
+from credibly.hypotests.resampling.pvalues import two_sided_pvalues
 from credibly.hypotests.resampling.replicates import LabelSource, member_probs
 from credibly.hypotests.resampling.requests import Request, answers
 from credibly.predictions import (

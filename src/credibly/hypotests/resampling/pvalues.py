@@ -21,8 +21,9 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
-from scipy.special import betaincinv, chdtrc
+from scipy.special import chdtrc
 
+from credibly._arrays.binomial import clopper_pearson
 from credibly._arrays.errors import UnsupportedError
 from credibly._arrays.namespace import HostArray
 from credibly.predictions.clusters import Clusters
@@ -85,14 +86,6 @@ def at_least_and_at_most(observed: float, null: HostArray) -> tuple[HostArray, H
     """Return which replicates are at least, and which at most, as large as the observation."""
     slack = _TIE * abs(observed) if np.isfinite(observed) else 0.0
     return null >= observed - slack, null <= observed + slack
-
-
-def clopper_pearson(successes: int, trials: int, level: float = 0.95) -> tuple[float, float]:
-    """Return the exact interval for a binomial probability."""
-    half = (1 - level) / 2
-    low = 0.0 if successes == 0 else float(betaincinv(successes, trials - successes + 1, half))
-    high = 1.0 if successes == trials else float(betaincinv(successes + 1, trials - successes, 1 - half))
-    return low, high
 
 
 def acceptance_region(
