@@ -11,7 +11,7 @@ import numpy as np
 from credibly._arrays.errors import InputError
 from credibly._arrays.namespace import Array
 from credibly._arrays.notes import Note
-from credibly.io.roles import BESIDE, ROLES, ROW_NUMBERS, Content, Said, require_held
+from credibly.io.roles import BESIDE, ROLES, ROW_NUMBERS, Content, ReadOptions, require_held
 from credibly.predictions.label_reading import numbers_of
 
 Columns = Mapping[str, Array]
@@ -70,22 +70,22 @@ def must_hold_numbers(name: str) -> bool:
     return name.lower() in _SINGLE or (field_of(name) is not None and not may_hold_text(name))
 
 
-def tabulate(content: Content, said: Said, label: str | None = None) -> None:
+def tabulate(content: Content, options: ReadOptions, label: str | None = None) -> None:
     """Sort the columns of a table into arrays, one row per instance.
 
     `label` is the column that is said to hold the labels.
     """
     if content.table is None:
         return
-    columns = _selected(content.table, said)
+    columns = _selected(content.table, options)
     if label is not None:
         others = [name for name in columns if name.lower() in _WHOLE["y"] and name != label]
         columns = {"y" if name == label else name: column for name, column in columns.items()}
         columns = {name: column for name, column in columns.items() if name not in others}
         content.note(f"labels are the column {label!r}")
-    if said.clusters is not None:
-        require_held("clusters", said.clusters, columns, "a column of the table")
-    roles = roles_of(columns, said)
+    if options.clusters is not None:
+        require_held("clusters", options.clusters, columns, "a column of the table")
+    roles = roles_of(columns, options)
     named = roles.get("id", "index").lower() not in ROW_NUMBERS
     if named and not {"member", "class"} & set(roles):
         roles |= _repeated(columns, roles)
@@ -103,7 +103,7 @@ def tabulate(content: Content, said: Said, label: str | None = None) -> None:
         table, members = _gather_members(table, roles)
     else:
         table, members = _member_columns(table, roles)
-    wide = _wide(table, roles, n_axes=1 if members is None else 2, chosen=said.columns)
+    wide = _wide(table, roles, n_axes=1 if members is None else 2, chosen=options.columns)
     content.arrays |= wide.arrays
     content.lone, content.classes = wide.lone or content.lone, content.classes or wide.classes
     unordered = lines or content.named_by == "lines"
@@ -125,24 +125,24 @@ def tabulate(content: Content, said: Said, label: str | None = None) -> None:
         content.member_axis = 1
 
 
-def _selected(table: Columns, said: Said) -> dict[str, Array]:
+def _selected(table: Columns, options: ReadOptions) -> dict[str, Array]:
     """Return the columns without those that are excluded; names that are not there are refused."""
-    for option, names in (("exclude", said.exclude), ("columns", said.columns or ())):
+    for option, names in (("exclude", options.exclude), ("columns", options.columns or ())):
         for name in names:
             require_held(option, name, table, "columns of the table")
-    return {name: column for name, column in table.items() if name not in set(said.exclude)}
+    return {name: column for name, column in table.items() if name not in set(options.exclude)}
 
 
-def roles_of(columns: Columns, said: Said) -> dict[str, str]:
+def roles_of(columns: Columns, options: ReadOptions) -> dict[str, str]:
     """Return which column plays which part; two for one part are refused, of ids the best is taken."""
     found: dict[str, str] = {}
     for role, words in _WHOLE.items():
         names = [name for name in columns if name.lower() in words and columns[name].ndim == 1]
         names = [role] if role in names else names
         if role == "id":
-            names = _best_id(names, columns, said) or _named_ids(columns)
-        if role == "cluster" and said.clusters is not None and said.clusters in columns:
-            names = [said.clusters]
+            names = _best_id(names, columns, options) or _named_ids(columns)
+        if role == "cluster" and options.clusters is not None and options.clusters in columns:
+            names = [options.clusters]
         if len(names) > 1:
             raise InputError(
                 f"the table's {role}",
@@ -174,10 +174,10 @@ def _named_ids(columns: Columns) -> list[str]:
     return [name for name in found if len(set(columns[name].tolist())) == len(columns[name])][:1]
 
 
-def _best_id(names: list[str], columns: Columns, said: Said) -> list[str]:
-    if said.id is not None:
-        require_held("id", said.id, columns, "a column of the table")
-        return [said.id]
+def _best_id(names: list[str], columns: Columns, options: ReadOptions) -> list[str]:
+    if options.id is not None:
+        require_held("id", options.id, columns, "a column of the table")
+        return [options.id]
     proper = [name for name in names if name.lower() not in ROW_NUMBERS] or names
     distinct = [name for name in proper if len(set(columns[name].tolist())) == len(columns[name])]
     return (distinct or proper)[:1]

@@ -13,7 +13,7 @@ from credibly._arrays.errors import CrediblyError, FileError, MissingExtraError,
 from credibly.io.files import digest_of, path_text
 from credibly.io.loading import arranged, assemble, opened
 from credibly.io.naming import assign_roles
-from credibly.io.roles import Content, Said
+from credibly.io.roles import Content, ReadOptions
 from credibly.predictions import Dataset, Ensemble, LabelCounts, OverClasses, Point
 from credibly.results.base import Result
 
@@ -164,14 +164,14 @@ def inspect(
     FileError
         If the file cannot be read at all.
     """
-    said = Said(**{option: value for option, value in locals().items() if option != "path"})
+    options = ReadOptions(**{option: value for option, value in locals().items() if option != "path"})
     name = path_text(path)
     content = Content("", {}, source=f"<{type(path).__name__}>")
     arrays: tuple[ArrayFacts, ...] = ()
     problems: list[str] = []
     data: Dataset | None = None
     size, digest = 0, ""
-    with _collected(problems), opened(path, said) as (held, here):
+    with _collected(problems), opened(path, options) as (held, here):
         content, table = held, held.table
         arrays = _facts(content.arrays if table is None else table)
         with _collected(problems):

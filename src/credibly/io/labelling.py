@@ -19,7 +19,7 @@ from credibly._arrays.namespace import Array, is_numpy, to_host
 from credibly.io.columns import Columns, field_of, roles_of, shown
 from credibly.io.files import path_text, read_content
 from credibly.io.naming import use_canonical_names
-from credibly.io.roles import ROLES, ROW_NUMBERS, Content, Said, described
+from credibly.io.roles import ROLES, ROW_NUMBERS, Content, ReadOptions, described
 from credibly.predictions import LabelCounts
 from credibly.predictions.convert import is_frame
 from credibly.predictions.joining import order_by_index, order_by_name
@@ -61,7 +61,9 @@ def _labels_in_memory(given: Any) -> Content:
     return Content("", {"y": text_or_numbers(given, "labels")}, index=index)
 
 
-def joined_labels(other: Content, content: Content, said: Said) -> tuple[dict[str, Array], Array | None]:
+def joined_labels(
+    other: Content, content: Content, options: ReadOptions
+) -> tuple[dict[str, Array], Array | None]:
     """Return the labels of another file or table in the order of the predictions, and that order.
 
     The order is None where rows are matched by their places.
@@ -75,8 +77,8 @@ def joined_labels(other: Content, content: Content, said: Said) -> tuple[dict[st
     named: str | None = None
     if other.table is not None:
         names = [name for name in other.table if name.lower() in ROW_NUMBERS]
-        arrays, notes = label_table(other.table, said, content.classes or ())
-        others = roles_of(other.table, said) if said.id in (None, *other.table) else {}
+        arrays, notes = label_table(other.table, options, content.classes or ())
+        others = roles_of(other.table, options) if options.id in (None, *other.table) else {}
         named = others.get("id", names[0] if names else None)
         if set(arrays) <= {"id"}:
             arrays |= _several_columns(other, content, named)
@@ -85,8 +87,8 @@ def joined_labels(other: Content, content: Content, said: Said) -> tuple[dict[st
     else:
         use_canonical_names(other)
         named = other.id_name or ("id" if "id" in other.arrays else None)
-        if said.id is not None and said.id in other.arrays:
-            other.arrays["id"] = other.arrays.pop(said.id)
+        if options.id is not None and options.id in other.arrays:
+            other.arrays["id"] = other.arrays.pop(options.id)
     if outside:
         content.note(*(f"labels file: {note}" for note in other.notes))
     given = _chosen_labels(other)
@@ -207,14 +209,16 @@ def set_aside_all(content: Content) -> None:
 # A table of labels: what is no id and no index holds them
 
 
-def label_table(table: Columns, said: Said, taken: Iterable[str]) -> tuple[dict[str, Array], list[str]]:
+def label_table(
+    table: Columns, options: ReadOptions, taken: Iterable[str]
+) -> tuple[dict[str, Array], list[str]]:
     """Return the labels of a table by role, with their ids, and what was read; see `Content.label_columns`.
 
     Parameters
     ----------
     table : mapping of str to array
         Columns of a file or data frame.
-    said : Said
+    options : ReadOptions
         What the user says about the file.
     taken : iterable of str
         Class names of the predictions, which columns of counts or one-hot labels repeat.
@@ -226,8 +230,8 @@ def label_table(table: Columns, said: Said, taken: Iterable[str]) -> tuple[dict[
     notes : list of str
         What was read.
     """
-    columns = {name: column for name, column in table.items() if name not in set(said.exclude)}
-    roles = roles_of(columns, said) if said.id in (None, *columns) else {}
+    columns = {name: column for name, column in table.items() if name not in set(options.exclude)}
+    roles = roles_of(columns, options) if options.id in (None, *columns) else {}
     notes: list[str] = []
     arrays: dict[str, Array] = {}
     ids = columns.get(roles["id"]) if "id" in roles else None

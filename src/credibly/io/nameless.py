@@ -14,7 +14,7 @@ from credibly._arrays.errors import InputError, Remedy
 from credibly._arrays.namespace import Array
 from credibly._arrays.notes import Note
 from credibly.io.columns import extra_column
-from credibly.io.roles import BESIDE, FIELDS, KINDS, ROLES, Content, Said, described
+from credibly.io.roles import BESIDE, FIELDS, KINDS, ROLES, Content, ReadOptions, described
 from credibly.predictions.convert import require_no_confidence
 from credibly.predictions.given import ROUTINE
 from credibly.predictions.point import both_classes, rounding_of
@@ -57,9 +57,9 @@ def split_label_column(content: Content) -> None:
             return
 
 
-def kind_of_lone(content: Content, said: Said) -> str:
+def kind_of_lone(content: Content, options: ReadOptions) -> str:
     """Give the nameless array its role and return the kind."""
-    kind = said.plain_kind
+    kind = options.plain_kind
     name = str(content.lone)
     array = content.arrays[name]
     found = described({name: array})
@@ -84,7 +84,7 @@ def kind_of_lone(content: Content, said: Said) -> str:
         raise InputError("predictions", f"must {rule}", f"got {found}", remedy)
     if kind is None:
         share = share_of_distributions(array)
-        if share < 0.5 and said.normalise and rounding_of(np.asarray(array)) is not None:
+        if share < 0.5 and options.normalise and rounding_of(np.asarray(array)) is not None:
             share = 1.0
         if share < 0.5:
             looks, remedy = _looks_like(array, content.classes)

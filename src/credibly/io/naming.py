@@ -15,23 +15,33 @@ from credibly._arrays.errors import InputError, Remedy, require
 from credibly._arrays.namespace import Array
 from credibly.io.columns import CLASS_EACH
 from credibly.io.nameless import both_columns, find_lone, kind_of_lone, needs, split_label_column
-from credibly.io.roles import BESIDE, FIELDS, KINDS, PREDICTED, ROLES, ROW_NUMBERS, Content, Said, described
+from credibly.io.roles import (
+    BESIDE,
+    FIELDS,
+    KINDS,
+    PREDICTED,
+    ROLES,
+    ROW_NUMBERS,
+    Content,
+    ReadOptions,
+    described,
+)
 
 
-def assign_roles(content: Content, said: Said, labels: dict[str, Array] | None = None) -> None:
+def assign_roles(content: Content, options: ReadOptions, labels: dict[str, Array] | None = None) -> None:
     """Name and orient the arrays; those without a role are noted and left out. No row is checked yet.
 
     `labels` are arrays by role, which take the place of the file's own.
     """
-    kind = said.plain_kind
+    kind = options.plain_kind
     use_canonical_names(content)
     _stack_members(content)
-    _turn_into_roles(content, said, labels)
+    _turn_into_roles(content, options, labels)
     content.kind = _kind_by_name(content, kind)
     if content.kind is None:
         if labels is None and kind in (None, "probs"):
             split_label_column(content)
-        content.kind = kind_of_lone(content, said)
+        content.kind = kind_of_lone(content, options)
     _choose_labels(content, labels)
     fields = KINDS[content.kind].fields
     for name in fields:
@@ -41,11 +51,11 @@ def assign_roles(content: Content, said: Said, labels: dict[str, Array] | None =
     if rest:
         content.note(f"not used: {described({name: content.arrays[name] for name in rest[:8]})}")
     content.arrays = {name: content.arrays[name] for name in (*fields, *BESIDE) if name in content.arrays}
-    _orient(content, said.member_axis)
+    _orient(content, options.member_axis)
     _require_lengths(content)
 
 
-def _turn_into_roles(content: Content, said: Said, labels: dict[str, Array] | None) -> None:
+def _turn_into_roles(content: Content, options: ReadOptions, labels: dict[str, Array] | None) -> None:
     """Turn variances, scores of class 1 and bounds of a real value into the arrays of a kind, each noted."""
     arrays = content.arrays
     if "variance" in arrays and "std" not in arrays:
@@ -63,21 +73,21 @@ def _turn_into_roles(content: Content, said: Said, labels: dict[str, Array] | No
     if "score" in arrays:
         observed = labels if labels is not None else arrays
         arrays["probs"] = both_columns(arrays.pop("score"), content, observed.get("y"))
-    if said.claimed is not None or "claimed" in arrays:
+    if options.claimed is not None or "claimed" in arrays:
         _split_ends(content)
     one_value = [name for name in ("lower", "upper") if name in arrays and arrays[name].ndim == 1]
-    if said.claimed is not None:
-        _require_same_claim(arrays.get("claimed"), said.claimed)
-        arrays["claimed"] = np.array([said.claimed], dtype=np.float64)
-    if one_value == ["lower", "upper"] and "claimed" in arrays and said.levels is None:
+    if options.claimed is not None:
+        _require_same_claim(arrays.get("claimed"), options.claimed)
+        arrays["claimed"] = np.array([options.claimed], dtype=np.float64)
+    if one_value == ["lower", "upper"] and "claimed" in arrays and options.levels is None:
         arrays |= {"lower_end": arrays.pop("lower"), "upper_end": arrays.pop("upper")}
         content.note("`lower` and `upper` are read as intervals of a real value with a claimed coverage")
     elif one_value == ["lower", "upper"]:
         arrays["values"] = np.stack([arrays.pop("lower"), arrays.pop("upper")], axis=-1)
-        arrays["levels"] = np.asarray(_levels_of_bounds(said), dtype=np.float64)
+        arrays["levels"] = np.asarray(_levels_of_bounds(options), dtype=np.float64)
         content.note(f"`lower` and `upper` are read as quantiles at {arrays['levels'].tolist()}")
-    if said.levels is not None and "values" in arrays and not one_value:
-        arrays["levels"] = np.asarray(said.levels, dtype=np.float64)
+    if options.levels is not None and "values" in arrays and not one_value:
+        arrays["levels"] = np.asarray(options.levels, dtype=np.float64)
     forecast = [name for name in arrays if name.lower() in ("y_pred", "pred", "prediction", "predictions")]
     if "std" in arrays and "mean" not in arrays and len(forecast) == 1:
         arrays["mean"] = arrays.pop(forecast[0])
@@ -102,14 +112,14 @@ def _split_ends(content: Content) -> None:
     content.classes = content.named_by = content.lone = None
 
 
-def _require_same_claim(own: Array | None, said: float) -> None:
+def _require_same_claim(claims: Array | None, claimed: float) -> None:
     """Raise where a file claims another coverage than the caller says."""
-    if own is None or np.ravel(own).tolist() == [said]:
+    if claims is None or np.ravel(claims).tolist() == [claimed]:
         return
     raise InputError(
         "`claimed`",
         "must be left out, or agree with the file",
-        f"the file says {np.ravel(own).tolist()[0]:g}, you say {said:g}",
+        f"the file says {np.ravel(claims).tolist()[0]:g}, you say {claimed:g}",
         Remedy("Leave out `claimed=`, or correct the file.", "Leave out `--claimed`, or correct the file."),
     )
 
@@ -160,9 +170,9 @@ def _stack_members(content: Content) -> None:
     content.note(f"arrays {names[0]} to {names[-1]} are read as {len(names)} members of one ensemble")
 
 
-def _levels_of_bounds(said: Said) -> Sequence[float]:
+def _levels_of_bounds(options: ReadOptions) -> Sequence[float]:
     """Return the levels of two bounds of a real value, which a file does not tell."""
-    if said.levels is None:
+    if options.levels is None:
         raise InputError(
             "`lower` and `upper`",
             "must have levels, or a claimed coverage, if they bound a real value",
@@ -174,7 +184,7 @@ def _levels_of_bounds(said: Said) -> Sequence[float]:
                 "--claimed 0.9`; if they are quantiles: `--levels 0.05,0.95`.",
             ),
         )
-    return said.levels
+    return options.levels
 
 
 def use_canonical_names(content: Content) -> None:
@@ -292,19 +302,19 @@ def _without(kind: str, name: str) -> InputError:
 # Which axis is which
 
 
-def _orient(content: Content, said: int | None) -> None:
+def _orient(content: Content, member_axis: int | None) -> None:
     """Put the members second; where the order is not known, raise and name the keyword."""
-    require(said in (None, 0, 1), "must be 0 or 1", "Move the axis first.", member_axis=said)
+    require(member_axis in (None, 0, 1), "must be 0 or 1", "Move the axis first.", member_axis=member_axis)
     made, array = KINDS[str(content.kind)], content.leading
     name = made.leading
     if not content.has_members:
-        if content.kind == "samples" and said is None:
+        if content.kind == "samples" and member_axis is None:
             _turn_draws(content)
-        if said is not None:
+        if member_axis is not None:
             content.note(f"`member_axis` is not used: `{name}` has no member axis")
         return
     first, second = array.shape[:2]
-    axis = content.member_axis if said is None else said
+    axis = content.member_axis if member_axis is None else member_axis
     if axis is None:
         n = _told_length(content)
         if n == second != first:

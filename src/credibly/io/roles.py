@@ -347,7 +347,7 @@ BESIDE = tuple(
 
 
 @dataclasses.dataclass(frozen=True)
-class Said:
+class ReadOptions:
     """What the user says about a file, beside what it says itself; see `load` for the meaning of each."""
 
     kind: str | None = None
@@ -377,6 +377,13 @@ class Said:
             given = getattr(self, name)
             listed = isinstance(given, Sequence | None) and not isinstance(given, str)
             require_type(listed, "must be a list", "Write it in brackets.", **{name: given})
+
+    @property
+    def of_files_only(self) -> list[str]:
+        """The options that were given and mean nothing for arrays."""
+        shared = ("kind", "labels", "member_axis", "member_weights")
+        names = [field for field in dataclasses.fields(self) if field.name not in shared]
+        return [field.name for field in names if getattr(self, field.name) is not field.default]
 
     @property
     def plain_kind(self) -> str | None:

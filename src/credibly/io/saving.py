@@ -25,7 +25,7 @@ from credibly.io.extras import pip, require_module
 from credibly.io.labelling import text_or_numbers
 from credibly.io.loading import assemble
 from credibly.io.naming import assign_roles
-from credibly.io.roles import BESIDE, KINDS, ROLES, Content, Said, membership_of, sets_of
+from credibly.io.roles import BESIDE, KINDS, ROLES, Content, ReadOptions, membership_of, sets_of
 from credibly.io.text import FORMULA_STARTS
 from credibly.io.writing import as_path, atomic_files, require_writable
 from credibly.predictions import (
@@ -224,9 +224,9 @@ def _plain_meta(meta: Mapping[str, Any] | None) -> dict[str, Any]:
 def _require_readable(content: Content) -> None:
     """Read the arrays back in memory, so that nothing is written that `load` would refuse."""
     copy = dataclasses.replace(content, arrays=dict(content.arrays), notes=[])
-    said = Said(member_axis=1)
-    assign_roles(copy, said)
-    assemble(copy, said)
+    options = ReadOptions(member_axis=1)
+    assign_roles(copy, options)
+    assemble(copy, options)
 
 
 def _shared(content: Content) -> dict[str, Array]:

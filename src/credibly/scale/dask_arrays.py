@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -14,6 +14,7 @@ from credibly._arrays.errors import InputError, InputTypeError, require
 from credibly._arrays.namespace import HostArray
 from credibly._arrays.progress import Progress
 from credibly.io.extras import pip, require_module
+from credibly.io.roles import ReadOptions
 from credibly.predictions import Dataset, LabelCounts, Rows
 from credibly.predictions.labels import no_weight
 from credibly.scale.engines import Cluster
@@ -33,12 +34,8 @@ class DaskScan(Rows):
         All rows, cut at the same places.
     beside : dict of str to dask.array
         ``weight``, ``groups``, ``features`` and ``clusters`` of the rows, where there are some, cut alike.
-    kind : str or None
-        What the numbers are.
-    member_axis : int or None
-        Where the members are.
-    member_weights : sequence of float or None
-        Weights of the members.
+    options : ReadOptions
+        Kind, axis and weights of the members.
     engine : Engine
         A cluster, or Dask's own threads.
     """
@@ -46,14 +43,12 @@ class DaskScan(Rows):
     predictions: Any
     labels: Any
     beside: dict[str, Any]
-    kind: str | None
-    member_axis: int | None
-    member_weights: Sequence[float] | None
+    options: ReadOptions
     engine: Engine
 
     @property
     def _row_axis(self) -> int:
-        return 1 if self.member_axis == 0 and self.predictions.ndim == 3 else 0
+        return 1 if self.options.member_axis == 0 and self.predictions.ndim == 3 else 0
 
     @property
     def n(self) -> int:  # type: ignore[override]
@@ -109,8 +104,7 @@ class DaskScan(Rows):
             rows = slice(start, start + length)
             block = self.predictions[:, rows] if self._row_axis else self.predictions[rows]
             beside = {name: array[rows] for name, array in self.beside.items()}
-            beside |= {"member_weights": self.member_weights}
-            yield run(use, place, start, block, self.labels[rows], beside, self.kind, self.member_axis)
+            yield run(use, place, start, block, self.labels[rows], beside, self.options)
             start += length
 
     def __repr__(self) -> str:
@@ -124,9 +118,7 @@ def scan_dask(
     predictions: Any,
     labels: Any,
     beside: dict[str, Any],
-    kind: str | None,
-    member_axis: int | None,
-    member_weights: Sequence[float] | None,
+    options: ReadOptions,
     engine: Engine,
 ) -> DaskScan:
     """Return Dask arrays as chunks; labels and weights are cut where the predictions are."""
@@ -153,7 +145,7 @@ def scan_dask(
 
     predictions = lazy(predictions, "predictions")
     labels = lazy(labels.counts if isinstance(labels, LabelCounts) else labels, "labels")
-    n, axis = rows_and_axis(predictions, len(labels), member_axis, "predictions")
+    n, axis = rows_and_axis(predictions, len(labels), options.member_axis, "predictions")
     row_axis = 1 if axis == 0 and predictions.ndim == 3 else 0
     whole = {other: -1 for other in range(predictions.ndim) if other != row_axis}
     predictions = predictions.rechunk(whole)
@@ -171,7 +163,8 @@ def scan_dask(
     }
     if "weight" in given and not bool((given["weight"] != 0).any().compute()):
         raise no_weight()
-    return DaskScan(predictions, cut(labels, "labels"), given, kind, axis, member_weights, engine)
+    options = dataclasses.replace(options, member_axis=axis)
+    return DaskScan(predictions, cut(labels, "labels"), given, options, engine)
 
 
 def _itself(chunk: Dataset, name: str) -> Dataset:
@@ -185,10 +178,9 @@ def _on_block(
     block: Any,
     labels: Any,
     beside: dict[str, Any],
-    kind: str | None,
-    member_axis: int | None,
+    options: ReadOptions,
 ) -> Any:
     """Check one block, in the process that holds it, and work on it."""
     observed = labels if labels.ndim == 1 else LabelCounts(labels)
-    piece = ArrayPiece(start, start + len(labels), block, observed, kind, member_axis, **beside)
+    piece = ArrayPiece(start, start + len(labels), block, observed, options=options, **beside)
     return use(piece.chunk(), f"block {place} of the predictions")

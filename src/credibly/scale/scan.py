@@ -19,6 +19,7 @@ from credibly._arrays.engines import Engine
 from credibly._arrays.errors import InputError
 from credibly._arrays.namespace import HostArray, as_float64, to_host
 from credibly._arrays.progress import Progress
+from credibly.io.roles import ReadOptions
 from credibly.predictions import ClassPredictions, Dataset, Rows
 from credibly.scale.engines import as_engine
 from credibly.scale.pieces import Piece
@@ -40,6 +41,8 @@ def read_ahead(pieces: Sequence[Piece]) -> Iterator[tuple[Piece, Dataset]]:
 
 T = TypeVar("T")
 _SAMPLE_ROWS = 32
+_READ_OPTIONS = tuple(vars(ReadOptions()).keys() - {"labels", "groups", "clusters"})
+"""Options of files under the same name; groups and clusters may be arrays here."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -271,38 +274,17 @@ def scan(
     >>> abs(float(cr.brier(pieces)) - float(cr.brier(probs, labels))) < 1e-15
     True
     """
+    exclude = tuple(() if exclude is None else exclude)
+    given = locals()
+    options = ReadOptions(**{name: given[name] for name in _READ_OPTIONS})
     chosen = as_engine(engine)
     beside = {"groups": groups, "features": features, "clusters": clusters}
-    options = {
-        "drop_invalid": drop_invalid or None,
-        "normalise": normalise or None,
-        "columns": columns,
-        "exclude": tuple(() if exclude is None else exclude) or None,
-        "ignore_label": ignore_label,
-        "n_raters": n_raters,
-        "id": id,
-        "classes": classes,
-        "levels": levels,
-        "claimed": claimed,
-    }
-    said = {name: value for name, value in options.items() if value is not None}
-    if hasattr(predictions, "__dask_graph__") and not said:
+    if hasattr(predictions, "__dask_graph__") and not options.of_files_only:
         from credibly.scale.dask_arrays import scan_dask
 
-        beside |= {"weight": sample_weight}
-        return scan_dask(predictions, labels, beside, kind, member_axis, member_weights, chosen)
+        return scan_dask(predictions, labels, beside | {"weight": sample_weight}, options, chosen)
     pieces, notes = find_pieces(
-        predictions,
-        labels,
-        sample_weight,
-        beside=beside,
-        kind=kind,
-        member_axis=member_axis,
-        chunk_rows=chunk_rows,
-        engine=chosen,
-        skip_bad=skip_bad_shards,
-        said=said,
+        predictions, labels, sample_weight, beside, options, chunk_rows, chosen, skip_bad_shards
     )
     source = str(predictions) if isinstance(predictions, (str, PurePath)) else ""
-    weighted = tuple(dataclasses.replace(piece, member_weights=member_weights) for piece in pieces)
-    return Scan(weighted, chosen, tuple(notes), source)
+    return Scan(tuple(pieces), chosen, tuple(notes), source)

@@ -32,6 +32,7 @@ from credibly.io import (
     matching_urls,
     plain_path,
 )
+from credibly.io.roles import ReadOptions
 from credibly.predictions import Rows
 from credibly.predictions.clusters import as_names
 from credibly.scale.pieces import FilePiece, Piece, array_pieces, rows_and_axis, rows_per_chunk
@@ -41,14 +42,11 @@ def find_pieces(
     predictions: Any,
     labels: Any,
     weight: Any,
-    *,
     beside: Mapping[str, Any],
-    kind: str | None,
-    member_axis: int | None,
+    options: ReadOptions,
     chunk_rows: int | None,
     engine: Engine,
     skip_bad: bool,
-    said: Mapping[str, Any],
 ) -> tuple[list[Piece], list[str]]:
     """Return the pieces in the order of their rows, and what is worth knowing."""
     if chunk_rows is not None:
@@ -71,11 +69,12 @@ def find_pieces(
                 "Map the files: `numpy.load(path, mmap_mode='r')`.",
             )
         named = {name: given for name, given in beside.items() if _are_names(name, given)}
-        beside, said = {name: beside[name] for name in beside if name not in named}, {**said, **named}
+        beside = {name: beside[name] for name in beside if name not in named}
+        options = dataclasses.replace(options, **named)
         paths = expanded(predictions)
         observed = _labels_of_files(labels, len(paths))
         pairing = _pairing(paths, observed)
-        pieces, notes = _file_pieces(paths, observed, kind, member_axis, chunk_rows, engine, skip_bad, said)
+        pieces, notes = _file_pieces(paths, observed, options, chunk_rows, engine, skip_bad)
         if notes and any(one is not None for one in beside.values()):
             raise InputError(
                 "`groups`, `features` and `clusters`",
@@ -84,12 +83,11 @@ def find_pieces(
                 "Store them in the files.",
             )
         return _with_beside(pieces, beside), [*pairing, *notes]
-    for name in said:
+    for name in options.of_files_only:
         raise InputError(
             f"`{name}`", "applies only to files", "got arrays", "Prepare the arrays, and leave it out."
         )
-    held = array_pieces(predictions, labels, weight, kind, member_axis, chunk_rows)
-    return _with_beside(held, beside), []
+    return _with_beside(array_pieces(predictions, labels, weight, options, chunk_rows), beside), []
 
 
 def _are_names(name: str, given: Any) -> bool:
@@ -191,19 +189,17 @@ def _names_array(labels: str) -> bool:
 def _file_pieces(
     paths: Sequence[str],
     labels: Sequence[str | None],
-    kind: str | None,
-    member_axis: int | None,
+    options: ReadOptions,
     chunk_rows: int | None,
     engine: Engine,
     skip_bad: bool,
-    said: Mapping[str, Any],
 ) -> tuple[list[Piece], list[str]]:
     """Count the rows of every file, in the engine, and cut .npy files into chunks.
 
     Files whose rows need a choice (`said`) are read whole, each as a chunk.
     """
     pairs = list(zip(paths, labels, strict=True))
-    rows = engine.map(partial(_count, kind, member_axis, skip_bad, said), pairs)
+    rows = engine.map(partial(_count, options, skip_bad), pairs)
     pieces: list[Piece] = []
     bad: list[CrediblyError] = []
     start = dropped = 0
@@ -213,10 +209,10 @@ def _file_pieces(
             continue
         n, is_mapped, left_out = found
         dropped += left_out
-        if is_mapped and observed is not None and not said:
-            pieces += _mapped_pieces(path, observed, kind, member_axis, chunk_rows, start)
+        if is_mapped and observed is not None and not options.of_files_only:
+            pieces += _mapped_pieces(path, observed, options, chunk_rows, start)
         else:
-            pieces.append(FilePiece(start, start + n, path, observed, kind, member_axis, said=said))
+            pieces.append(FilePiece(start, start + n, path, observed, options=options))
         start += n
     if bad and not skip_bad:
         raise bad[0]
@@ -235,11 +231,7 @@ def _file_pieces(
 
 
 def _count(
-    kind: str | None,
-    member_axis: int | None,
-    thoroughly: bool,
-    said: Mapping[str, Any],
-    pair: tuple[str, str | None],
+    options: ReadOptions, thoroughly: bool, pair: tuple[str, str | None]
 ) -> tuple[int, bool, int] | CrediblyError:
     """Return the rows of a file, whether it can be read in parts, and how many rows of it are left out.
 
@@ -248,7 +240,7 @@ def _count(
     path, labels = pair
     dropped = 0
     try:
-        n = count_rows(path, member_axis)
+        n = count_rows(path, options.member_axis)
         files = [path] if labels is None else [path, labels]
         mapped = labels is not None and all(one.endswith(".npy") and not is_remote(one) for one in files)
         if labels is not None and n is not None and not _names_array(labels):
@@ -260,8 +252,8 @@ def _count(
                     f"got {rows}",
                     "Check both; if the first axis holds the members, pass `member_axis=0`.",
                 )
-        if n is None or thoroughly or said:
-            found = FilePiece(0, n or 0, path, labels, kind, member_axis, said=said).found()
+        if n is None or thoroughly or options.of_files_only:
+            found = FilePiece(0, n or 0, path, labels, options=options).found()
             if found.labels is None:
                 raise InputError(f"'{path}'", "must have labels", "it has none", "Give `labels=`.")
             n, dropped = len(found.predictions), found.dropped
@@ -271,10 +263,11 @@ def _count(
 
 
 def _mapped_pieces(
-    path: str, labels: str, kind: str | None, member_axis: int | None, chunk_rows: int | None, offset: int
+    path: str, labels: str, options: ReadOptions, chunk_rows: int | None, offset: int
 ) -> Iterator[Piece]:
     array = map_npy(path)
-    n, axis = rows_and_axis(array, count_rows(labels, None), member_axis, path)
+    n, axis = rows_and_axis(array, count_rows(labels, None), options.member_axis, path)
+    options = dataclasses.replace(options, member_axis=axis)
     for rows in tiles(n, rows_per_chunk(array, n, chunk_rows)):
         start, stop = offset + rows.start, offset + rows.stop
-        yield FilePiece(start, stop, path, labels, kind, axis, offset)
+        yield FilePiece(start, stop, path, labels, offset, options=options)
