@@ -111,8 +111,8 @@ class FilePiece(Piece):
         rows = slice(self.start - self.offset, self.stop - self.offset)
         observed = map_npy(self.labels)[rows]
         array = read_rows(self.path, rows, self.options.member_axis)
-        labels = observed if observed.ndim == 1 else LabelCounts(observed)
-        return rows_of(array, labels, self.options, name=self.path, first=rows.start)
+        counts = observed if observed.ndim == 1 else LabelCounts(observed)
+        return rows_of(array, counts, self.options, name=self.path, first=rows.start)
 
 
 def cut(array: Any, rows: slice, member_axis: int | None) -> Any:

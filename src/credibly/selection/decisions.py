@@ -146,9 +146,8 @@ def decision_costs(
     >>> float(found.net_benefit)  # treating everybody costs (2 + 2 + 1 + 1) / 4 = 1.5
     0.5
     """
-    rows, given = _class_rows(
-        as_rows(predictions, labels, clusters=clusters, blocks=blocks), "decision_costs"
-    )
+    rows = as_rows(predictions, labels, clusters=clusters, blocks=blocks)
+    rows, given = class_rows(rows, "decision_costs")
     table = _cost_table(costs, given.n_classes)
     names = tuple(map(str, range(len(table)) if actions is None else actions))
     classes = rows.sample.classes or tuple(map(str, range(given.n_classes)))
@@ -236,7 +235,8 @@ def murphy_curve(
     """
     require_integer(n_points, "n_points", 1)
     require_level(level)
-    rows, given = _class_rows(as_rows(predictions, labels, clusters=clusters, blocks=blocks), "murphy_curve")
+    rows = as_rows(predictions, labels, clusters=clusters, blocks=blocks)
+    rows, given = class_rows(rows, "murphy_curve")
     known = is_whole(target) and 0 <= target < given.n_classes
     rule = f"must be a class from 0 to {given.n_classes - 1}"
     require(known, rule, "Name the class that one acts against.", target=target)
@@ -285,14 +285,14 @@ def _cluster_errors(
     return found[0], found[1]
 
 
-def _class_rows(rows: Rows, what: str) -> tuple[Rows, ClassPredictions]:
+def class_rows(rows: Rows, what: str, *, labelled: bool = True) -> tuple[Rows, ClassPredictions]:
     """Return rows of class predictions with one label each, and some of the predictions."""
     given = rows.sample.predictions
     if not isinstance(given, ClassPredictions):
         raise InputTypeError(
             f"`{what}`", "needs class predictions", f"got {type(given).__name__}", "Pass class predictions."
         )
-    if not isinstance(rows.sample.batch, Classes) or rows.sample.batch.weights is not None:
+    if labelled and (not isinstance(rows.sample.batch, Classes) or rows.sample.batch.weights is not None):
         raise UnsupportedError(
             f"`{what}`",
             "takes one unweighted label per instance",

@@ -25,22 +25,15 @@ from typing import Any
 import numpy as np
 
 from credibly._arrays.checks import as_array
-from credibly._arrays.errors import (
-    InputError,
-    InputTypeError,
-    UnsupportedError,
-    is_number,
-    one_of,
-    require,
-    require_positive,
-)
+from credibly._arrays.errors import InputError, is_number, one_of, require, require_positive
 from credibly._arrays.namespace import HostArray, is_array, to_host
 from credibly._arrays.philox import Seed, Stream, Uniforms, as_seed, takes_rng
 from credibly.credal import lower_entropy, nonspecificity, size, uncertainty, upper_entropy
 from credibly.credal.envelope import MAX_CLASSES
-from credibly.predictions import Belief, Classes, ClassPredictions, Dataset, Point, as_point, as_rows
+from credibly.predictions import Belief, ClassPredictions, Dataset, Point, as_point, as_rows
 from credibly.results.base import Result
 from credibly.results.estimates import Estimate, mean_error
+from credibly.selection.decisions import class_rows
 
 FEWEST = 30
 """Events, and others, below which no interval is given: with 27 events 91 to 92 % of them held the truth."""
@@ -270,12 +263,7 @@ def detection(
     require_positive("`n_resamples`", n_resamples, "Try 399.")
     good = is_number(tpr) and 0 < tpr <= 1
     require(good, "must be above 0 and at most 1", "Write 0.95 for 95 %.", tpr=tpr)
-    rows = as_rows(predictions, labels)
-    given = rows.sample.predictions
-    if not isinstance(given, ClassPredictions):
-        raise InputTypeError(
-            "`detection`", "needs class predictions", f"got {type(given).__name__}", "Pass class predictions."
-        )
+    rows, given = class_rows(as_rows(predictions, labels), "detection", labelled=outliers is None)
     events = (
         np.concatenate(list(rows.map(_mistakes)))
         if outliers is None
@@ -341,16 +329,8 @@ def _with_ties(u: HostArray, rounding: float) -> HostArray:
 
 def _mistakes(chunk: Dataset) -> HostArray:
     """Return which answers are wrong."""
-    batch = chunk.batch
-    if not isinstance(batch, Classes) or batch.weights is not None:
-        raise UnsupportedError(
-            "`detection`",
-            "takes one unweighted label per instance",
-            "got label counts or weights",
-            "Draw labels first, `counts.draw(rng=0)`, or leave weights out.",
-        )
     answers = to_host(as_point(chunk.predictions)[0].probs).argmax(axis=1)
-    return np.asarray(to_host(batch.values)[0] != answers)
+    return np.asarray(to_host(chunk.batch.values)[0] != answers)
 
 
 def _flags(values: Any, n: int, name: str) -> HostArray:

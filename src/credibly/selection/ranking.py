@@ -21,7 +21,7 @@ from credibly._arrays.philox import Seed, Stream, Uniforms, as_seed, takes_rng
 from credibly._arrays.progress import Progress
 from credibly._arrays.sums import count_cells
 from credibly.credal.sets import DIRICHLET_SAMPLES
-from credibly.predictions import ClassPredictions, Labels, RealPredictions, Rows, as_rows
+from credibly.predictions import ClassPredictions, RealPredictions, Rows, as_rows
 from credibly.predictions.prediction_sets import remedy_for
 from credibly.results.base import require_level
 from credibly.results.scores import EpistemicScore
@@ -438,16 +438,17 @@ def _drawn_half(progress: Progress) -> Progress:
 
 def _scores(given: Models, settings: ScoreSettings, progress: Progress | None) -> dict[str, EpistemicScore]:
     """Return the score of every model, one pass over its rows each."""
-    found: dict[str, EpistemicScore] = {}
-    first: tuple[str, Labels] | None = None  # soft targets are large: those of one model are kept
-    for name, one in given.items():
-        scored = scored_rows(one, settings, dependences=True)
-        first = first or (name, scored.target)
-        require_same_labels(first, (name, scored.target))
-        found[name] = summed_up(scored)
+    scores: dict[str, EpistemicScore] = {}
+    first: tuple[str, HostArray] | None = None  # soft targets are large: those of one model are kept
+    for name, rows in given.items():
+        scored = scored_rows(rows, settings, dependences=True)
+        target = name, to_host(scored.target.values)[0]
+        first = first or target
+        require_same_labels(first, target)
+        scores[name] = summed_up(scored)
         if progress is not None:
-            progress(len(found), len(given))
-    return found
+            progress(len(scores), len(given))
+    return scores
 
 
 def _lines(scores: Mapping[str, EpistemicScore], averages: bool) -> dict[str, EpistemicScore]:

@@ -26,6 +26,7 @@ from credibly.predictions.quantiles import at_levels, levels_note, shared_levels
 from credibly.results.base import Result
 from credibly.results.estimates import Estimate, mean_error
 from credibly.selection.ranking import bootstrap_means, clusters_note
+from credibly.selection.score import require_same_labels
 from credibly.selection.standings import Places, places
 from credibly.statistics import Statistic, crps
 from credibly.statistics.linear import Linear
@@ -139,7 +140,7 @@ def rank_real_models(
         parts = list(rows.map(partial(_contributions, own, levels)))
         labels = np.concatenate([part[0] for part in parts])
         first = first or (name, labels)
-        _require_same(first, (name, labels))
+        require_same_labels(first, (name, labels))
         values[name] = np.concatenate([part[1] for part in parts], axis=1)
         if progress is not None:
             progress(done * n_resamples // len(given), 2 * n_resamples)
@@ -281,16 +282,6 @@ def _contributions(
     return to_host(labels.values)[0], np.stack(rows)
 
 
-def _require_same(first: tuple[str, HostArray], second: tuple[str, HostArray]) -> None:
-    if not np.array_equal(first[1], second[1]):
-        raise InputError(
-            "the models",
-            "must have the same labels in the same order",
-            f"those of {first[0]!r} and {second[0]!r} differ",
-            "Predict one test set with all of them.",
-        )
-
-
 def _estimate(statistic: Statistic, values: HostArray, codes: HostArray | None) -> Estimate:
     return Estimate(
         statistic.name,
@@ -313,6 +304,4 @@ def _standing(
     """Return the order by the means of columns (n, m), and who is better beyond chance."""
     draws = bootstrap_means(table, n_resamples, seed, None, codes)
     found = places(names, table.mean(axis=0), draws, level, len(table), "smallest", statistic.term_size)
-    return ScoreStanding(
-        **{one.name: getattr(found, one.name) for one in dataclasses.fields(found)}, statistic=statistic.name
-    )
+    return ScoreStanding(**vars(found), statistic=statistic.name)

@@ -14,7 +14,7 @@ from typing import Any, Literal
 import numpy as np
 
 from credibly._arrays.errors import InputError, UnsupportedError, is_number, nearest, one_of, require
-from credibly._arrays.namespace import HostArray
+from credibly._arrays.namespace import Array, HostArray, namespace
 from credibly.results.base import Result
 from credibly.results.scores import EpistemicScore
 
@@ -362,7 +362,7 @@ class Ranking(Result):
     def means(self, tradeoff: float) -> HostArray:
         """Return the mean score of every model at a trade-off, in the order of `names`."""
         require_tradeoff(tradeoff)
-        return weighed(self.distance, self.imprecision, tradeoff)
+        return np.asarray(combined(self.distance, self.imprecision, tradeoff))
 
     def order(self, tradeoff: float, *, points: bool = True) -> tuple[str, ...]:
         """Return the models from best to worst, with or without those that predict one distribution."""
@@ -503,8 +503,8 @@ class Ranking(Result):
     def _compared(self, tradeoff: float, chosen: list[int]) -> tuple[HostArray, HostArray, HostArray]:
         """Return what decides the order at a trade-off, and the intervals of all differences."""
         if math.isfinite(tradeoff):
-            value = weighed(self.distance[chosen], self.imprecision[chosen], tradeoff)
-            draws = weighed(self.distance_draws[:, chosen], self.imprecision_draws[:, chosen], tradeoff)
+            value = combined(self.distance[chosen], self.imprecision[chosen], tradeoff)
+            draws = combined(self.distance_draws[:, chosen], self.imprecision_draws[:, chosen], tradeoff)
             return value, *simultaneous_intervals(value, draws, self.level)
         value = self.imprecision[chosen]
         low, high = simultaneous_intervals(value, self.imprecision_draws[:, chosen], self.level)
@@ -517,8 +517,9 @@ class Ranking(Result):
         return value, low, high
 
 
-def weighed(distance: HostArray, imprecision: HostArray, weight: float) -> HostArray:
-    """Return distance + weight * imprecision with infinity times 0 being 0."""
-    if math.isinf(weight):
-        return np.where(imprecision > NEGLIGIBLE, math.inf, distance)
-    return np.asarray(distance + weight * imprecision)
+def combined(distance: Array, imprecision: Array, tradeoff: float) -> Array:
+    """Return distance + trade-off * imprecision, with infinity times 0 being 0: a point is never punished."""
+    if math.isfinite(tradeoff):
+        return distance + tradeoff * imprecision
+    xp = namespace(distance)
+    return xp.where(imprecision > NEGLIGIBLE, xp.full_like(distance, xp.inf), distance)
