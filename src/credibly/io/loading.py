@@ -137,8 +137,8 @@ def load(
     options = ReadOptions(**{option: value for option, value in locals().items() if option != "path"})
     name = path_text(path)
     with located(name or f"<{type(path).__name__}>"), opened(path, options) as (content, here):
-        given = arranged(content, here)
-        assign_roles(content, here, given)
+        labels_by_role = arranged(content, here)
+        assign_roles(content, here, labels_by_role)
         data = assemble(content, here, [] if drop_invalid else None)
         data = replace(data, digest=digest_of(content), source=name or data.source)
     return _remembered(data, options)
@@ -160,9 +160,9 @@ def opened(path: Any, options: ReadOptions) -> Iterator[tuple[Content, ReadOptio
     Copies of what lies elsewhere are there until the end.
     """
     name, labels = path_text(path), path_text(options.labels)
-    with local_copy(name) as own, local_copy(labels) as beside:
-        content = read_content(path if name is None else own)
-        yield content, options if labels is None else replace(options, labels=beside)
+    with local_copy(name) as file, local_copy(labels) as labels_file:
+        content = read_content(path if name is None else file)
+        yield content, options if labels is None else replace(options, labels=labels_file)
 
 
 def arranged(content: Content, options: ReadOptions) -> dict[str, Array] | None:
@@ -171,11 +171,11 @@ def arranged(content: Content, options: ReadOptions) -> dict[str, Array] | None:
     _choose_variable(content, options)
     _set_attributes_aside(content, options, elsewhere=options.labels is not None)
     source = None if options.labels is None else label_source(options.labels, content)
-    given, beside = None, _attributes_beside(source, content, options)
+    labels, beside = None, _attributes_beside(source, content, options)
     if options.id is None and isinstance(source, Content) and content.table and source.table:
         options = replace(options, id=shared_id(content.table, source.table))
     if isinstance(source, str) and content.table is None:
-        given = {label_role(source): content.arrays.pop(source)}
+        labels = {label_role(source): content.arrays.pop(source)}
         content.note(f"labels are the file's array {source!r}")
     tabulate(content, options, source if isinstance(source, str) else None)
     for name in options.exclude if content.table is None else ():
@@ -187,11 +187,11 @@ def arranged(content: Content, options: ReadOptions) -> dict[str, Array] | None:
     if options.id is not None and "id" not in content.arrays and options.id in content.arrays:
         content.arrays["id"], content.id_name = content.arrays.pop(options.id), options.id
     if source is None or isinstance(source, str):
-        return given
-    given, order = joined_labels(source, content, options)
-    content.attributes |= {name: one if order is None else one[order] for name, one in beside.items()}
+        return labels
+    labels, order = joined_labels(source, content, options)
+    content.attributes |= {name: array if order is None else array[order] for name, array in beside.items()}
     content.attributes = {str(name): content.attributes[str(name)] for name in options.groups or ()}
-    return given
+    return labels
 
 
 def _choose_variable(content: Content, options: ReadOptions) -> None:
@@ -228,17 +228,17 @@ def _set_attributes_aside(content: Content, options: ReadOptions, *, elsewhere: 
 
     Where labels stand `elsewhere`, attributes may stand beside them.
     """
-    held = content.arrays if content.table is None else content.table
+    table = content.arrays if content.table is None else content.table
     names = [str(name) for name in options.groups or ()]
     for name in names:
         if not elsewhere:
-            require_held("groups", name, held, _ATTRIBUTES)
+            require_held("groups", name, table, _ATTRIBUTES)
         if names.count(name) > 1:
             raise InputError("`groups`", "must name each column once", f"got {name!r} twice", "Name it once.")
-    own = [name for name in names if name in held]
-    _require_labels_left(held, own, options.labels)
+    here = [name for name in names if name in table]
+    _require_labels_left(table, here, options.labels)
     # a hospital may be a group and, at the same time, what its rows share
-    content.attributes = {name: held[name] if name == options.clusters else held.pop(name) for name in own}
+    content.attributes = {name: table[name] if name == options.clusters else table.pop(name) for name in here}
 
 
 def _attributes_beside(
@@ -248,19 +248,19 @@ def _attributes_beside(
     names = [str(name) for name in options.groups or () if str(name) not in content.attributes]
     if not names:
         return {}
-    held: dict[str, Array] = {}
+    columns: dict[str, Array] = {}
     if isinstance(source, Content):
-        held = source.arrays if source.table is None else source.table
-    own = content.arrays if content.table is None else content.table
+        columns = source.arrays if source.table is None else source.table
+    of_predictions = content.arrays if content.table is None else content.table
     for name in names:
-        if name not in held:
-            require_held("groups", name, {**own, **held}, _ATTRIBUTES)
-    return {name: held.pop(name) for name in names}
+        if name not in columns:
+            require_held("groups", name, {**of_predictions, **columns}, _ATTRIBUTES)
+    return {name: columns.pop(name) for name in names}
 
 
-def _require_labels_left(held: dict[str, Array], names: list[str], labels: Any) -> None:
+def _require_labels_left(columns: dict[str, Array], names: list[str], labels: Any) -> None:
     """Raise where a group is the only column that can be the labels: groups must not be made from those."""
-    observed = [name for name in held if name.lower() in ("y", *ROLES["y"].aliases)]
+    observed = [name for name in columns if name.lower() in ("y", *ROLES["y"].aliases)]
     taken = [labels] if labels in names else [name for name in observed if name in names]
     if taken and (labels in names or (labels is None and len(taken) == len(observed))):
         raise InputError(
@@ -302,10 +302,10 @@ def rows_of(
     if options.kind is None and real and share_of_distributions(few) == 1:
         options = replace(options, kind="probs")  # all rows are checked when the predictions are made
     n = int(array.shape[1 if members_first else 0])
-    given = {"label_counts": labels.counts} if isinstance(labels, LabelCounts) else {"y": labels}
+    labels_by_role = {"label_counts": labels.counts} if isinstance(labels, LabelCounts) else {"y": labels}
     content = Content(".npy", {"array": array}, lone="array", source=name)
     with located(f"{name}, rows {first} to {first + n - 1}", first):
-        assign_roles(content, options, given)
+        assign_roles(content, options, labels_by_role)
         return assemble(content, options)
 
 
@@ -352,7 +352,7 @@ def assemble(content: Content, options: ReadOptions, problems: list[str] | None 
         notes=tuple(dict.fromkeys((*content.notes, *dropped, *predictions.notes))),
         source=content.source,
         dropped=total - content.n,
-        others={name: one for name, one in content.rest.items() if one.shape == (content.n,)},
+        others={name: column for name, column in content.rest.items() if column.shape == (content.n,)},
     )
 
 
@@ -508,12 +508,12 @@ def _resolve_labels(
         if content.named_by == "lines" and not ordered:
             _require_names(labels, content)
         known_by_name = named(predictions, content.classes)
-        found, notes = read_labels(known_by_name, labels, columns=columns, ordered=ordered)
+        resolved, notes = read_labels(known_by_name, labels, columns=columns, ordered=ordered)
     else:
-        found, notes = read_labels(predictions, labels)
+        resolved, notes = read_labels(predictions, labels)
     content.note(*notes)
-    as_labels(predictions, found)
-    return found
+    as_labels(predictions, resolved)
+    return resolved
 
 
 def _in_order(labels: Array, content: Content) -> Array:

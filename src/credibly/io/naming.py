@@ -100,14 +100,14 @@ _ENDS = (("lo", "hi"), ("low", "high"), ("lwr", "upr"), ("lb", "ub"))
 
 def _split_ends(content: Content) -> None:
     """Take two columns with names of ends apart, which would be two classes if no coverage were claimed."""
-    names = [one.lower() for one in content.classes or ()]
+    names = [name.lower() for name in content.classes or ()]
     ends = next((pair for pair in _ENDS if sorted(pair) == sorted(names)), None)
     if content.lone != "columns" or ends is None:
         return
     both = content.arrays.pop("columns")
     for name, end in zip(("lower", "upper"), ends, strict=True):
         content.arrays[name] = both[..., names.index(end)]
-    content.notes = [one for one in content.notes if getattr(one, "code", "") != CLASS_EACH]
+    content.notes = [note for note in content.notes if getattr(note, "code", "") != CLASS_EACH]
     content.note(f"columns {ends[0]!r} and {ends[1]!r} are read as `lower` and `upper`")
     content.classes = content.named_by = content.lone = None
 
@@ -146,12 +146,12 @@ def _stack_members(content: Content) -> None:
             continue
         field = (match["field"] or "").lower()
         groups.setdefault((match["owner"] or "", field, array.shape), {})[int(number)] = name
-    found = [(key, members) for key, members in groups.items() if len(members) > 1]
-    if len(found) != 1:
+    stacks = [(key, members) for key, members in groups.items() if len(members) > 1]
+    if len(stacks) != 1:
         return
-    (owner, field, _), members = found[0]
+    (owner, field, _), members = stacks[0]
     names = [members[number] for number in sorted(members)]
-    alike = [one for key, held in groups.items() if key[:2] == (owner, field) for one in held.values()]
+    alike = [name for key, stack in groups.items() if key[:2] == (owner, field) for name in stack.values()]
     whole = sorted(members) == [*range(min(members), min(members) + len(names))] and min(members) < 2
     if len(alike) > len(names) or not whole:
         raise InputError(
@@ -193,23 +193,23 @@ def use_canonical_names(content: Content) -> None:
     for name in content.arrays:
         by_lower.setdefault(name.lower(), name)
     for wanted, role in ROLES.items():
-        found = [by_lower[other] for other in (wanted, *role.aliases) if other in by_lower]
-        if not role.aliases or wanted in content.arrays or not found:
+        aliases = [by_lower[other] for other in (wanted, *role.aliases) if other in by_lower]
+        if not role.aliases or wanted in content.arrays or not aliases:
             continue
-        if len(found) > 1 and wanted == "id":
-            found = found[:1]
-        if len(found) > 1:
+        if len(aliases) > 1 and wanted == "id":
+            aliases = aliases[:1]
+        if len(aliases) > 1:
             raise InputError(
                 f"the file's `{wanted}`",
                 "must be one array",
-                f"found {' and '.join(found)}",
+                f"found {' and '.join(aliases)}",
                 f"Rename the right one to {wanted!r}"
-                + (f", or pass `labels={found[0]!r}`." if wanted == "y" else "."),
+                + (f", or pass `labels={aliases[0]!r}`." if wanted == "y" else "."),
             )
-        content.arrays[wanted] = content.arrays.pop(found[0])
+        content.arrays[wanted] = content.arrays.pop(aliases[0])
         if wanted == "id":
-            content.id_name = found[0]
-        content.note(f"array {found[0]!r} is read as `{wanted}`")
+            content.id_name = aliases[0]
+        content.note(f"array {aliases[0]!r} is read as `{wanted}`")
 
 
 _OBSERVED = ("y", "label_counts", "raters", "soft_labels")
@@ -238,7 +238,7 @@ def _only_integers(content: Content) -> None:
     kind = str(content.kind)
     shape = content.leading.shape
     lengths = {int(length) for length in shape[: 2 if content.has_members else 1]}
-    found = [
+    vectors = [
         name
         for name, array in content.arrays.items()
         if name not in ROLES
@@ -246,43 +246,43 @@ def _only_integers(content: Content) -> None:
         and array.dtype.kind in "iu"
         and array.shape in {(length,) for length in lengths} | {(length, 1) for length in lengths}
     ]
-    if len(found) == 1 and kind not in ("gaussian", "samples", "quantiles", "counts"):
-        content.arrays["y"] = content.arrays.pop(found[0])
-        content.note(f"array {found[0]!r}, the only vector of integers, is read as `y`")
+    if len(vectors) == 1 and kind not in ("gaussian", "samples", "quantiles", "counts"):
+        content.arrays["y"] = content.arrays.pop(vectors[0])
+        content.note(f"array {vectors[0]!r}, the only vector of integers, is read as `y`")
 
 
 def _kind_by_name(content: Content, kind: str | None) -> str | None:
     """Return the kind the names tell, or None where only a nameless array is there."""
     arrays = content.arrays
-    held = [name for name, made in KINDS.items() if made.leading in arrays]
-    if "counts" in held and len(held) > 1 and kind != "counts":
+    kinds = [name for name, made in KINDS.items() if made.leading in arrays]
+    if "counts" in kinds and len(kinds) > 1 and kind != "counts":
         # Beside predictions, counts are what raters said.
-        held.remove("counts")
+        kinds.remove("counts")
         if "label_counts" not in arrays:
             arrays["label_counts"] = arrays.pop("counts")
             content.note("array 'counts' is read as `label_counts`, the raters' labels")
-    if not held and "label_counts" in arrays and kind in (None, "counts") and content.lone is None:
+    if not kinds and "label_counts" in arrays and kind in (None, "counts") and content.lone is None:
         arrays["counts"] = arrays.pop("label_counts")
         content.note("the file contains only label counts; they are used as the predictions")
-        held = ["counts"]
-    if not held:
+        kinds = ["counts"]
+    if not kinds:
         find_lone(content)
         return None
-    if kind is None and len(held) > 1:
+    if kind is None and len(kinds) > 1:
         raise InputError(
             "the file",
             "must hold one kind of prediction, or the kind must be given",
-            f"found {', '.join(held)}",
-            " or ".join(f"`kind={name!r}`" for name in held) + ".",
+            f"found {', '.join(kinds)}",
+            " or ".join(f"`kind={name!r}`" for name in kinds) + ".",
         )
-    if kind is not None and kind not in held:
+    if kind is not None and kind not in kinds:
         raise InputError(
             f"kind {kind!r}",
             f"needs the array `{KINDS[kind].leading}`",
-            f"the file holds `{'`, `'.join(KINDS[name].leading for name in held)}`",
-            f"Use `kind={held[0]!r}`, or rename the array.",
+            f"the file holds `{'`, `'.join(KINDS[name].leading for name in kinds)}`",
+            f"Use `kind={kinds[0]!r}`, or rename the array.",
         )
-    return kind or held[0]
+    return kind or kinds[0]
 
 
 def _without(kind: str, name: str) -> InputError:
@@ -324,13 +324,13 @@ def _orient(content: Content, member_axis: int | None) -> None:
                 "there are labels or ids (`member_axis=0`)"
             )
         elif (n is None and first <= second > 1) or n == second:
-            told = f"there are {n} labels or ids"
+            why = f"there are {n} labels or ids"
             if n is None:
-                told = "nothing in the file shows which axis holds the instances"
+                why = "nothing in the file shows which axis holds the instances"
             raise InputError(
                 f"`{name}`",
                 "must say which axis holds the members",
-                f"got shape {tuple(array.shape)} and {told}",
+                f"got shape {tuple(array.shape)} and {why}",
                 "Use `member_axis=0` for (members, instances, ...) or `member_axis=1` "
                 "for (instances, members, ...).",
             )

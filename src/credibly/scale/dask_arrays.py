@@ -79,8 +79,8 @@ class DaskScan(Rows):
         done = 0
         rows = self.predictions.chunks[self._row_axis]
         tasks = self._tasks(lambda chunk, name: work_on(work, expected, chunk, name))
-        for length, found in zip(rows, self._run(tasks), strict=True):
-            yield found
+        for length, result in zip(rows, self._run(tasks), strict=True):
+            yield result
             done += length
             if progress is not None:
                 progress(done, self.n)
@@ -125,23 +125,23 @@ def scan_dask(
     array = require_module("dask.array", "a Dask array", pip("dask"))
     require_labels(labels)
 
-    def lazy(given: Any, name: str) -> Any:
-        if hasattr(given, "to_dask_array"):  # a table: its lengths have to be counted
-            given = given.to_dask_array(lengths=True)
-        if not hasattr(given, "__dask_graph__"):
-            return array.from_array(np.asarray(given), chunks=-1)
-        if not isinstance(given, array.Array):
-            rule, found = "must be an array or a table of Dask", f"got {type(given).__name__}"
+    def lazy(source: Any, name: str) -> Any:
+        if hasattr(source, "to_dask_array"):  # a table: its lengths have to be counted
+            source = source.to_dask_array(lengths=True)
+        if not hasattr(source, "__dask_graph__"):
+            return array.from_array(np.asarray(source), chunks=-1)
+        if not isinstance(source, array.Array):
+            rule, evidence = "must be an array or a table of Dask", f"got {type(source).__name__}"
             remedy = "Make one: `dask.array.from_delayed`, or `to_dask_array(lengths=True)`."
-            raise InputTypeError(f"`{name}`", rule, found, remedy)
-        if any(length != length for length in given.shape):
+            raise InputTypeError(f"`{name}`", rule, evidence, remedy)
+        if any(length != length for length in source.shape):
             raise InputError(
                 f"`{name}`",
                 "must know the lengths of its blocks",
                 "some are unknown",
                 f"Call `{name}.compute_chunk_sizes()` first.",
             )
-        return given
+        return source
 
     predictions = lazy(predictions, "predictions")
     labels = lazy(labels.counts if isinstance(labels, LabelCounts) else labels, "labels")
@@ -150,21 +150,21 @@ def scan_dask(
     whole = {other: -1 for other in range(predictions.ndim) if other != row_axis}
     predictions = predictions.rechunk(whole)
 
-    def cut(given: Any, name: str) -> Any:
-        fits, rule = len(given) == n, f"must have one entry per prediction ({n})"
-        require(fits, rule, "Check both.", **{name: len(given)})
-        return given.rechunk({0: predictions.chunks[row_axis]})
+    def cut(array_of_rows: Any, name: str) -> Any:
+        fits, rule = len(array_of_rows) == n, f"must have one entry per prediction ({n})"
+        require(fits, rule, "Check both.", **{name: len(array_of_rows)})
+        return array_of_rows.rechunk({0: predictions.chunks[row_axis]})
 
     names = {"weight": "sample_weight"}
-    given = {
-        name: cut(lazy(one, names.get(name, name)), names.get(name, name))
-        for name, one in beside.items()
-        if one is not None
+    beside_rows = {
+        name: cut(lazy(source, names.get(name, name)), names.get(name, name))
+        for name, source in beside.items()
+        if source is not None
     }
-    if "weight" in given and not bool((given["weight"] != 0).any().compute()):
+    if "weight" in beside_rows and not bool((beside_rows["weight"] != 0).any().compute()):
         raise no_weight()
     options = dataclasses.replace(options, member_axis=axis)
-    return DaskScan(predictions, cut(labels, "labels"), given, options, engine)
+    return DaskScan(predictions, cut(labels, "labels"), beside_rows, options, engine)
 
 
 def _itself(chunk: Dataset, name: str) -> Dataset:

@@ -58,24 +58,24 @@ class Piece(ABC):
 
     def chunk(self) -> Dataset:
         """Read, check and return the rows."""
-        found = self.found()
-        if found.labels is None:
+        data = self.found()
+        if data.labels is None:
             raise InputError(self.name, "must have labels", "it has none", "Give `labels=`.")
-        if len(found.predictions) != self.stop - self.start:
+        if len(data.predictions) != self.stop - self.start:
             raise InputError(
                 self.name,
                 f"must keep its {self.stop - self.start} rows while it is used",
-                f"it now has {len(found.predictions)}",
+                f"it now has {len(data.predictions)}",
                 "Do not write to the data during a run.",
             )
-        groups = found.groups if self.groups is None else self.groups
-        clusters = found.clusters if self.clusters is None else self.clusters
+        groups = data.groups if self.groups is None else self.groups
+        clusters = data.clusters if self.clusters is None else self.clusters
         return dataclasses.replace(
-            found,
-            labels=as_labels(found.predictions, found.labels, self.weight, some_rows=True),
+            data,
+            labels=as_labels(data.predictions, data.labels, self.weight, some_rows=True),
             groups=each_attribute(plain_names, groups),
-            clusters=None if clusters is None else as_ids(clusters, len(found.predictions)),
-            features=found.features if self.features is None else self.features,
+            clusters=None if clusters is None else as_ids(clusters, len(data.predictions)),
+            features=data.features if self.features is None else self.features,
             start=self.start,
         )
 
@@ -167,15 +167,15 @@ def array_pieces(
 
 def _require_weight(weights: Sequence[Any]) -> None:
     """Raise unless all parts have weights, or none, and some row has one that is not 0."""
-    given = [weight for weight in weights if weight is not None]
-    if len(given) not in (0, len(weights)):
+    known = [weight for weight in weights if weight is not None]
+    if len(known) not in (0, len(weights)):
         raise InputError(
             "`sample_weight`",
             "must be given for all parts or for none",
-            f"{len(given)} of {len(weights)} have it",
+            f"{len(known)} of {len(weights)} have it",
             "Give the others weights of 1.",
         )
-    if given and not any(bool(namespace(weight).any(weight != 0)) for weight in given):
+    if known and not any(bool(namespace(weight).any(weight != 0)) for weight in known):
         raise no_weight()
 
 

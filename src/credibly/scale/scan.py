@@ -76,8 +76,8 @@ class Scan(Rows):
         """The first rows, with what is known of all: they tell the kind of predictions and labels."""
         notes = self.notes
         if self.source:
-            said = "is read in chunks; the input hash covers only names and numbers of rows"
-            notes = (*notes, f"'{self.source}' {said}")
+            reading = "is read in chunks; the input hash covers only names and numbers of rows"
+            notes = (*notes, f"'{self.source}' {reading}")
         first = first_rows(self.pieces[0].chunk())
         return dataclasses.replace(first, source=self.source, digest=self.digest, dropped=0, notes=notes)
 
@@ -107,14 +107,14 @@ class Scan(Rows):
             results = (work_on(work, shape, chunk, piece.name) for piece, chunk in ready)
         else:
             results = self.engine.map(partial(_read_and_work, work, shape), self.pieces)
-        for piece, found in zip(self.pieces, results, strict=True):
-            yield found
+        for piece, result in zip(self.pieces, results, strict=True):
+            yield result
             if progress is not None:
                 progress(piece.stop, self.n)
 
     def with_groups(self, groups: HostArray) -> Rows:
         """Return the same rows with other groups, each piece with its own."""
-        pieces = (dataclasses.replace(one, groups=groups[one.start : one.stop]) for one in self.pieces)
+        pieces = (dataclasses.replace(part, groups=groups[part.start : part.stop]) for part in self.pieces)
         return dataclasses.replace(self, pieces=tuple(pieces))
 
     def gather(self) -> tuple[Any, Any]:
@@ -141,13 +141,13 @@ class Shape:
     @classmethod
     def of(cls, chunk: Dataset) -> Shape:
         """Return the shape of one chunk."""
-        given = chunk.predictions
-        k = given.n_classes if isinstance(given, ClassPredictions) else None
-        weights = getattr(given, "weights", None)
+        predictions = chunk.predictions
+        k = predictions.n_classes if isinstance(predictions, ClassPredictions) else None
+        weights = getattr(predictions, "weights", None)
         return cls(
-            type(given).__name__,
+            type(predictions).__name__,
             k,
-            given.n_members,
+            predictions.n_members,
             type(chunk.batch).__name__,
             chunk.classes,
             chunk.groups is not None,
@@ -177,10 +177,10 @@ def first_rows(chunk: Dataset) -> Dataset:
 
 def work_on(work: Callable[[Dataset], T], expected: Shape, chunk: Dataset, name: str) -> T:
     """See that a chunk is like the first, and work on it."""
-    found = Shape.of(chunk)
-    if found != expected:
+    shape = Shape.of(chunk)
+    if shape != expected:
         raise InputError(
-            name, f"must be like the first chunk, {expected}", f"got {found}", "Do not mix models in one run."
+            name, f"must be like the first chunk, {expected}", f"got {shape}", "Do not mix models in one run."
         )
     return work(chunk)
 
@@ -275,8 +275,8 @@ def scan(
     True
     """
     exclude = tuple(() if exclude is None else exclude)
-    given = locals()
-    options = ReadOptions(**{name: given[name] for name in _READ_OPTIONS})
+    arguments = locals()
+    options = ReadOptions(**{name: arguments[name] for name in _READ_OPTIONS})
     chosen = as_engine(engine)
     beside = {"groups": groups, "features": features, "clusters": clusters}
     if hasattr(predictions, "__dask_graph__") and not options.of_files_only:

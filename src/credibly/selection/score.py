@@ -103,9 +103,9 @@ def require_scorable(rows: Rows, name: str = "predictions") -> None:
 
 def scored_rows(rows: Rows, settings: ScoreSettings, *, dependences: bool) -> ScoredRows:
     """Score all rows in one pass."""
-    given = rows.sample.predictions
-    if not isinstance(given, ClassPredictions):
-        as_set(given)  # raises with the kinds that can be read as sets
+    sample = rows.sample.predictions
+    if not isinstance(sample, ClassPredictions):
+        as_set(sample)  # raises with the kinds that can be read as sets
     return _side_by_side(list(rows.map(partial(_score, settings, rows.n if dependences else None))))
 
 
@@ -150,28 +150,28 @@ def target_of(credal: CredalSet, labels: Any) -> Labels:
 
 def _score(settings: ScoreSettings, n: int | None, data: Dataset) -> ScoredRows:
     """Score the rows of a dataset; where choices matter, keep the sets of a few of all `n` rows."""
-    given = data.predictions
-    assert isinstance(given, ClassPredictions)
-    credal = as_set(given, n_samples=settings.n_samples, rng=settings.seed)
-    notes = given.notes
-    if isinstance(given, Dirichlet):
+    predictions = data.predictions
+    assert isinstance(predictions, ClassPredictions)
+    credal = as_set(predictions, n_samples=settings.n_samples, rng=settings.seed)
+    notes = predictions.notes
+    if isinstance(predictions, Dirichlet):
         notes = (*notes, f"every Dirichlet is represented by the hull of {settings.n_samples} draws")
-    labels, mean = labels_of(data), as_point(given)[0]
+    labels, mean = labels_of(data), as_point(predictions)[0]
     target = target_of(mean, labels)
     answers, reading = _answers(mean, target)
     distance, imprecision, how = distance_and_imprecision(credal, labels, settings)
     columns = {"distance": distance, "imprecision": imprecision, **answers}
-    if not isinstance(given, Point):
+    if not isinstance(predictions, Point):
         mean_distance, mean_imprecision, _ = distance_and_imprecision(mean, labels, settings)
         columns |= {"mean_distance": mean_distance, "mean_imprecision": mean_imprecision}
     few: Dataset | None = None
     members: dict[str, Any] = {"members": None}
     if isinstance(credal, Ensemble):
-        members = {"members": credal.n_members, "drawn": not isinstance(given, Ensemble)}
+        members = {"members": credal.n_members, "drawn": not isinstance(predictions, Ensemble)}
         if n is not None and credal.n_members > 1:
             few = _few_sets(credal, target, n, data.start)
     notes = (*notes, *how, *reading)
-    return ScoredRows(columns, target, few, type(given).__name__, members, settings, notes)
+    return ScoredRows(columns, target, few, type(predictions).__name__, members, settings, notes)
 
 
 def _few_sets(credal: CredalSet, target: Labels, n: int, start: int) -> Dataset | None:
@@ -419,10 +419,10 @@ def score_from_parts(
     0.4
     """
     require_tradeoff(tradeoff)
-    given, labels = as_pair(predictions, labels)
-    mean = as_point(given)[0]
+    readable, labels = as_pair(predictions, labels)
+    mean = as_point(readable)[0]
     for name, part in (("distance", distance), ("imprecision", imprecision)):
         require_one_each(tuple(part.shape), len(mean), f"`{name}`")
     answers, reading = _answers(mean, target_of(mean, labels))
     columns = {"distance": distance, "imprecision": imprecision, **answers}
-    return _summarised(type(given).__name__, columns, float(tradeoff), settings or {}, (*notes, *reading))
+    return _summarised(type(readable).__name__, columns, float(tradeoff), settings or {}, (*notes, *reading))
