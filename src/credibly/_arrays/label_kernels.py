@@ -14,6 +14,8 @@ from __future__ import annotations
 import functools
 from typing import Any
 
+import numpy as np
+
 from credibly._arrays.namespace import Array, is_torch
 from credibly._arrays.philox import PHILOX_KEYS, PHILOX_MULTIPLIERS, Uniforms, signed
 
@@ -34,9 +36,10 @@ def _triton() -> Any:
 
 def usable(*arrays: Array) -> bool:
     """Tell whether all arrays lie on CUDA without a graph, and kernels for them can be compiled."""
-    if not all(is_torch(array) and array.is_cuda and not array.requires_grad for array in arrays):
+    if isinstance(arrays[0], np.ndarray):
         return False
-    return _triton() is not None
+    there = all(is_torch(array) and array.is_cuda and not array.requires_grad for array in arrays)
+    return there and _triton() is not None
 
 
 def drawn(
@@ -152,4 +155,4 @@ def cell_counts(
 
 def countable(labels: Array, n_cells: int) -> bool:
     """Tell whether `cell_counts` takes so many cells."""
-    return n_cells < _MOST_CELLS and usable(labels)
+    return not isinstance(labels, np.ndarray) and n_cells < _MOST_CELLS and usable(labels)

@@ -392,7 +392,7 @@ def tiles(length: int, size: int) -> Iterator[slice]:
         yield slice(start, min(start + step, length))
 
 
-def joined(parts: Iterable[Array], n: int) -> Array:
+def concatenated(parts: Iterable[Array], n: int) -> Array:
     """Return parts one below the other, n rows in all; on the host one at a time is held beside the whole."""
     rest = iter(parts)
     first = next(rest)

@@ -166,7 +166,7 @@ class Uniforms:
             bits.state = state
             row[:] = bits.random_raw(-(-end // 4)).astype("<u8", copy=False).view("<u2")[lead:end]
 
-    def block(self, replicates: slice, instances: slice, reference: Array | None = None) -> Array:
+    def draw(self, replicates: slice, instances: slice, reference: Array | None = None) -> Array:
         """Return u[replicates, instances] in the library and on the device of `reference`."""
         if reference is not None and on_accelerator(reference):
             raw = _torch_words(self.seed, self.stream, replicates, instances, _WORDS, reference.device)

@@ -315,7 +315,7 @@ class PairBound(Bound):
         for one in meetings:
             start, found = one.reps.start, add(one)
             sums[start] = sums[start] + found if start in sums else found
-        return joined([sums[start] for start in sorted(sums)])
+        return joined_batches([sums[start] for start in sorted(sums)])
 
     def _tile(
         self, rows: slice, other: PairBound, first: int | None, weights: Array | None, keep: bool
@@ -398,7 +398,7 @@ class PairBound(Bound):
         return (state["pairs"] - state["diagonal"]) / (weight * (weight - 1.0))
 
 
-def joined(parts: list[Any]) -> Any:
+def joined_batches(parts: list[Any]) -> Any:
     """Return the states of batches of label vectors as one."""
     if len(parts) == 1:
         return parts[0]

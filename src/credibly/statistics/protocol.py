@@ -42,7 +42,7 @@ from credibly.predictions import (
     as_predictions,
     as_rows,
 )
-from credibly.predictions.prediction_sets import remedy_for
+from credibly.predictions.prediction_sets import remedy_without_probs
 from credibly.predictions.samples import Pool
 from credibly.results.base import Notion, Tail
 from credibly.results.estimates import Estimate
@@ -469,7 +469,7 @@ class Statistic(ABC):
             f"`{self.name}`",
             f"needs {' or '.join(kinds)}",
             f"got {type(predictions).__name__}",
-            remedy_for(predictions, "See `credibly list` for statistics of this kind."),
+            remedy_without_probs(predictions, "See `credibly list` for statistics of this kind."),
             argument="predictions",
         )
 

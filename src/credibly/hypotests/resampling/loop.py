@@ -11,6 +11,7 @@ or in parts, are added up.
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from functools import partial
 from typing import Any
@@ -210,7 +211,7 @@ def jobs_of(
     return jobs
 
 
-def posed(
+def as_replicates_see(
     asked: Sequence[tuple[Draw, Sequence[Target]]], rows: Dataset, n_resamples: int, *, whole: bool = False
 ) -> Iterator[tuple[Draw, Dataset, list[Job]]]:
     """Yield every source with the rows as it sees them, and its targets bound to them."""
@@ -222,7 +223,7 @@ def posed(
         yield draw, seen[1], jobs_of(targets, seen[1], n_resamples, seen[2], whole=whole)
 
 
-def together(jobs: Sequence[Job]) -> list[list[Job]]:
+def sharing_work(jobs: Sequence[Job]) -> list[list[Job]]:
     """Return jobs, those side by side whose statistics share work on the same labels."""
     found: dict[Hashable, list[Job]] = {}
     for job in jobs:
@@ -314,8 +315,8 @@ def at_once(
 ) -> None:
     """Evaluate whole label vectors of one dataset; every tile is finished when it is drawn."""
     wide = [job for job in jobs if _meets_in_pairs(job.bound)]
-    narrow = together([job for job in jobs if not _meets_in_pairs(job.bound)])
-    lean = all(job.bound.is_lean and job.rows is None for shared in narrow for job in shared)
+    narrow = sharing_work([job for job in jobs if not _meets_in_pairs(job.bound)])
+    lean = drawing is not None and drawing.on_device and all(map(_is_lean, itertools.chain(*narrow)))
     for reps, batch in label_tiles(observed, drawing, slice(0, n_resamples), lean=lean) if narrow else ():
         for job, state in states_of(narrow, batch):
             wishes[job.place].see(job.bound, state)
@@ -326,6 +327,10 @@ def at_once(
         report = share_of(progress, part, len(wide))
         for state in _pairwise(job, observed, drawing, n_resamples, report):
             wishes[job.place].see(job.bound, state)
+
+
+def _is_lean(job: Job) -> bool:
+    return job.rows is None and job.bound.is_lean
 
 
 def _meets_in_pairs(bound: Bound) -> bool:

@@ -182,7 +182,7 @@ class Replicates:
         xp, steps = namespace(self.probs), self.steps
         shifted = slice(self.first_row, self.first_row + self.n)
         if self.k > _FEW_CLASSES:
-            rest = self.rests.block(reps, shifted, reference=self.probs)
+            rest = self.rests.draw(reps, shifted, reference=self.probs)
             found = xp.searchsorted(steps.T.contiguous(), rest.T.contiguous(), side="right").T
             return xp.astype(found, label_dtype(xp, self.k))
         if label_kernels.usable(steps):
@@ -292,7 +292,7 @@ class RealReplicates:
 
     def _block(self, uniforms: Uniforms, reps: slice, rows: slice) -> Array:
         shifted = slice(self.first_row + rows.start, self.first_row + rows.stop)
-        return uniforms.block(reps, shifted, self.reference if self.on_device else None)
+        return uniforms.draw(reps, shifted, self.reference if self.on_device else None)
 
     def _draw(self, reps: slice, rows: slice) -> Array:
         """Return quantiles, at uniform numbers, of the members that are drawn."""
@@ -358,7 +358,7 @@ def drawn_members(predictions: Predictions, seed: Seed, n_resamples: int) -> Hos
     Replicates are exchangeable, so their order is free. Of classes they come in the order of their members,
     so that each member is set up once.
     """
-    uniform: HostArray = Uniforms(seed, Stream.MEMBERS).block(slice(0, n_resamples), slice(0, 1))[:, 0]
+    uniform: HostArray = Uniforms(seed, Stream.MEMBERS).draw(slice(0, n_resamples), slice(0, 1))[:, 0]
     weights = getattr(predictions, "weights", None)
     m = predictions.n_members
     if isinstance(predictions, Samples) and is_joint(predictions):
