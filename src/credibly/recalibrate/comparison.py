@@ -281,7 +281,7 @@ def _tests_and_curve(
     Without replicates there are neither tests nor curves of real values, whose coverage has no band of
     clusters. The curve is None for quantiles without symmetric levels, too.
     """
-    predictions, drawn = rows.sample.predictions, (n_resamples, seed)
+    predictions, drawn = rows.example.predictions, (n_resamples, seed)
     asked: dict[str, Asking[Any]] = {}
     real = isinstance(predictions, RealPredictions)
     if isinstance(predictions, RealPredictions):

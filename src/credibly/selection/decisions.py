@@ -150,7 +150,7 @@ def decision_costs(
     rows, predictions = class_rows(rows, "decision_costs")
     table = _cost_table(costs, predictions.n_classes)
     names = tuple(map(str, range(len(table)) if actions is None else actions))
-    classes = rows.sample.classes or tuple(map(str, range(predictions.n_classes)))
+    classes = rows.example.classes or tuple(map(str, range(predictions.n_classes)))
     once = len(names) == len(table) == len(set(names))
     rule = f"must name each of the {len(table)} rows of `costs` once"
     require(once, rule, "Name every action once.", actions=list(names))
@@ -287,12 +287,12 @@ def _cluster_errors(
 
 def class_rows(rows: Rows, what: str, *, labelled: bool = True) -> tuple[Rows, ClassPredictions]:
     """Return rows of class predictions with one label each, and some of the predictions."""
-    sample = rows.sample.predictions
+    sample = rows.example.predictions
     if not isinstance(sample, ClassPredictions):
         raise InputTypeError(
             f"`{what}`", "needs class predictions", f"got {type(sample).__name__}", "Pass class predictions."
         )
-    if labelled and (not isinstance(rows.sample.batch, Classes) or rows.sample.batch.weights is not None):
+    if labelled and (not isinstance(rows.example.batch, Classes) or rows.example.batch.weights is not None):
         raise UnsupportedError(
             f"`{what}`",
             "takes one unweighted label per instance",

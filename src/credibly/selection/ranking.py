@@ -22,7 +22,7 @@ from credibly._arrays.progress import Progress
 from credibly._arrays.sums import count_cells
 from credibly.credal.sets import DIRICHLET_SAMPLES
 from credibly.predictions import ClassPredictions, RealPredictions, Rows, as_rows
-from credibly.predictions.prediction_sets import remedy_for
+from credibly.predictions.prediction_sets import remedy_without_probs
 from credibly.results.base import require_level
 from credibly.results.scores import EpistemicScore
 from credibly.selection.matching import matched_models
@@ -92,13 +92,13 @@ def models_as_rows(
     n_classes: dict[str, int] = {}
     for name, predictions in models.items():
         rows = as_rows(predictions, labels, clusters=clusters, blocks=blocks)
-        sample = rows.sample.predictions
+        sample = rows.example.predictions
         if not isinstance(sample, (ClassPredictions, RealPredictions)):
             raise InputTypeError(
                 f"model {name!r}",
                 "must hold predicted probabilities or distributions",
                 f"got {type(sample).__name__}",
-                remedy_for(
+                remedy_without_probs(
                     sample,
                     "Use `Point`, `Ensemble`, `Intervals`, `Belief` or `Dirichlet`; for real values "
                     "`Gaussian`, `Samples` or `Quantiles`.",
@@ -122,7 +122,7 @@ def models_as_rows(
             f"{real[0]!r} predicts real values, {other!r} classes",
             "Compare them separately.",
         )
-    labelled = [model_rows.sample.labels is not None for model_rows in by_name.values()]
+    labelled = [model_rows.example.labels is not None for model_rows in by_name.values()]
     if any(labelled) and not all(labelled):
         raise InputTypeError(
             "the models",
@@ -304,7 +304,7 @@ def rank_models(
     sources = models_as_rows(models, labels, clusters, blocks)
     require_level(level)
     n_resamples = require_integer(n_resamples, "n_resamples", 100)
-    real = isinstance(next(iter(sources.values())).sample.predictions, RealPredictions)
+    real = isinstance(next(iter(sources.values())).example.predictions, RealPredictions)
     if real or statistics is not None:
         from credibly.selection.real_models import rank_real_models  # which bootstraps as is done here
 

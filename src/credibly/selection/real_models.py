@@ -117,7 +117,7 @@ def rank_real_models(
     progress: Progress | None,
 ) -> ScoreRanking:
     """Rank models of real values, or models of classes by the scores that were named."""
-    samples = {name: rows.sample.predictions for name, rows in models.items()}
+    samples = {name: rows.example.predictions for name, rows in models.items()}
     levels = shared_levels([sample for sample in samples.values() if isinstance(sample, RealPredictions)])
     terms = {name: _in_terms(sample[:2], levels) for name, sample in samples.items()}
     notes = [] if levels is None else [levels_note(levels)]

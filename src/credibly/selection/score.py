@@ -92,7 +92,7 @@ class ScoredRows:
 
 def require_scorable(rows: Rows, name: str = "predictions") -> None:
     """Raise where numbers of a row would depend on the rows beside it, and these are elsewhere."""
-    if len(rows.sample) < rows.n and isinstance(rows.sample.predictions, Dirichlet):
+    if len(rows.example) < rows.n and isinstance(rows.example.predictions, Dirichlet):
         raise UnsupportedError(
             f"model {name!r} in chunks",
             "must be a set of distributions",
@@ -103,7 +103,7 @@ def require_scorable(rows: Rows, name: str = "predictions") -> None:
 
 def scored_rows(rows: Rows, settings: ScoreSettings, *, dependences: bool) -> ScoredRows:
     """Score all rows in one pass."""
-    sample = rows.sample.predictions
+    sample = rows.example.predictions
     if not isinstance(sample, ClassPredictions):
         as_set(sample)  # raises with the kinds that can be read as sets
     return _side_by_side(list(rows.map(partial(_score, settings, rows.n if dependences else None))))
