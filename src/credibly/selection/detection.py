@@ -446,7 +446,7 @@ def _false_alarms(
     orders = {name: _ordered(u) for name, u in values.items()}
     drawn: dict[str, list[float]] = {name: [] for name in values}
     for d in range(n_resamples):
-        rows = (uniforms.block(slice(d, d + 1), slice(0, n))[0] * n).astype(np.int64)
+        rows = (uniforms.draw(slice(d, d + 1), slice(0, n))[0] * n).astype(np.int64)
         weight = np.bincount(rows, minlength=n).astype(np.float64)
         if not 0 < weight[events].sum() < n:
             continue  # nothing to tell apart in it

@@ -68,7 +68,7 @@ def bootstrap_means(
     uniforms = Uniforms(seed, Stream.MODELS)
     means = np.empty((n_resamples, values.shape[1]))
     for reps in tiles(n_resamples, min(_TILE, rows_within_budget(32 * n, 0.5))):
-        rows = (uniforms.block(reps, slice(0, n)) * n).astype(np.int64)
+        rows = (uniforms.draw(reps, slice(0, n)) * n).astype(np.int64)
         counts = count_cells(rows, n)
         drawn = n if sizes is None else (counts @ sizes)[:, None]
         means[reps] = counts @ finite / drawn

@@ -44,7 +44,7 @@ from credibly.predictions import (
     as_point,
     as_rows,
 )
-from credibly.predictions.dataset import joined
+from credibly.predictions.dataset import joined_rows
 from credibly.results.scores import Dependence, EpistemicScore, Group, Spread
 from credibly.selection.settings import ScoreMeasure, ScoreSettings, checked_settings, imprecision_of
 from credibly.selection.standings import combined, require_tradeoff
@@ -196,7 +196,7 @@ def _side_by_side(parts: list[ScoredRows]) -> ScoredRows:
         first,
         columns={name: joined_arrays([part.columns[name] for part in parts]) for name in first.columns},
         target=dataclasses.replace(first.target, values=values),
-        few=joined(few) if few else None,
+        few=joined_rows(few) if few else None,
         notes=merged(part.notes for part in parts),
     )
 
