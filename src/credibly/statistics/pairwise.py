@@ -155,7 +155,7 @@ class PairBound(Bound):
         self, statistic: PairStatistic, sides: Sides, plan: BandwidthPlan, notes: tuple[str, ...]
     ) -> None:
         super().__init__(statistic, plan.n, notes)
-        self.sides, self.bandwidth, self.term_size = sides, plan.bandwidth, sides.largest
+        self.plan, self.sides, self.bandwidth, self.term_size = plan, sides, plan.bandwidth, sides.largest
         self.tracked = tracks_gradient(sides.points)
         if self.tracked:
             _require_graph_fits(statistic.name, sides.points)
