@@ -18,6 +18,7 @@ from typing import Generic, TypeVar
 
 import numpy as np
 
+from credibly._arrays import label_kernels
 from credibly._arrays.errors import InputError
 from credibly._arrays.namespace import (
     CACHE_ELEMENTS,
@@ -99,6 +100,8 @@ def count_cells(cells: Array, n_cells: int, weights: Array | None = None) -> Arr
     if not on_accelerator(cells):
         host_weights = None if weights is None else to_host(weights)
         return like(_count_numpy(to_host(cells), n_cells, host_weights), cells)
+    if weights is None and label_kernels.countable(cells, n_cells):
+        return as_float64(label_kernels.cell_counts(cells, n_cells))
     import torch
 
     b = cells.shape[0]

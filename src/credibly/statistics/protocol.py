@@ -184,6 +184,11 @@ class Bound(ABC):
         """Equal for statistics of the same predictions that share work on labels; None: there is none."""
         return None
 
+    @property
+    def is_lean(self) -> bool:
+        """Whether many label vectors are summed up without anything of their size."""
+        return False
+
     def states_with(self, others: Sequence[Bound], labels: Labels) -> list[State]:
         """Return the state of this and of others with an equal `shared`, the common work done once."""
         return [bound.state(labels) for bound in (self, *others)]

@@ -50,6 +50,7 @@ from credibly.statistics.kernels import (
     median_distance,
     spaced_probs,
 )
+from credibly.statistics.label_pairs import MANY, ManyClasses
 from credibly.statistics.pairwise import (
     BandwidthPlan,
     PairBound,
@@ -123,7 +124,11 @@ class KernelError(PairStatistic):
     def bound(self, predictions: Predictions, plan: BandwidthPlan, notes: tuple[str, ...]) -> PairBound:
         """Return the statistic bound to some rows, even to a single one."""
         probs = as_point(predictions)[0].probs
-        return self.bound_to_sides(of_classes(probs, self.label_kernel_matrix(probs.shape[1])), plan, notes)
+        kernel = self.label_kernel_matrix(probs.shape[1])
+        found = self.bound_to_sides(of_classes(probs, kernel), plan, notes)
+        if kernel is None and probs.shape[1] >= MANY:
+            return ManyClasses(found.statistic, found.sides, plan, notes)
+        return found
 
     def bound_to_sides(
         self, sides: Sides, plan: BandwidthPlan, notes: tuple[str, ...], **settings: Any

@@ -28,6 +28,7 @@ from typing import Literal, Protocol
 
 import numpy as np
 
+from credibly._arrays import label_kernels
 from credibly._arrays.errors import InputTypeError
 from credibly._arrays.namespace import (
     CACHE_ELEMENTS,
@@ -122,7 +123,10 @@ class Replicates:
         self.steps = _steps(as_float64(probs) if self.on_device else to_host(as_float64(probs)))
         if self.k <= _FEW_CLASSES:
             self.steps *= _PIECE_VALUES
-            if not self.on_device:
+            if self.on_device:
+                xp = namespace(probs)
+                self.floors = xp.astype(xp.floor(self.steps), xp.int32)
+            else:
                 floors = np.minimum(np.floor(self.steps), _PIECE_VALUES - 1)
                 self.floors = floors.astype(np.uint16)
 
@@ -181,15 +185,17 @@ class Replicates:
             rest = self.rests.draw(reps, shifted, reference=self.probs)
             passed_steps = xp.searchsorted(steps.T.contiguous(), rest.T.contiguous(), side="right").T
             return xp.astype(passed_steps, label_dtype(xp, self.k))
+        if label_kernels.usable(steps):
+            return label_kernels.drawn(steps, self.floors, self.pieces, self.rests, reps, self.first_row)
         pieces = torch_pieces(self.pieces, reps, shifted, self.probs.device)
         out = xp.zeros(pieces.shape, dtype=label_dtype(xp, self.k), device=pieces.device)
         reached = xp.zeros_like(out)
-        for floor in xp.astype(xp.floor(steps), pieces.dtype):
+        for floor in self.floors:
             out += pieces > floor
             reached += pieces >= floor
         j, i = xp.nonzero(out != reached)
         rest = torch_uniforms_at(self.rests, j + reps.start, i + shifted.start)
-        steps_of_ties, piece = steps[:, i], xp.astype(pieces[j, i], xp.float64)
+        steps_of_ties, piece = steps[:, i], as_float64(pieces[j, i])
         floor = xp.floor(steps_of_ties)
         passed = (piece > floor) | ((piece == floor) & (rest >= steps_of_ties - floor))
         out[j, i] = xp.astype(xp.sum(xp.astype(passed, xp.int64), axis=0), out.dtype)
