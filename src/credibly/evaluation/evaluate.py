@@ -17,7 +17,6 @@ from credibly.evaluation.commands import recorded_call
 from credibly.evaluation.dependence import copies_warning, dependences
 from credibly.evaluation.headline import DIAGNOSIS, HEADLINE
 from credibly.evaluation.levels import levels_of, resamples_for
-from credibly.evaluation.numbers import joined
 from credibly.evaluation.results import Evaluation
 from credibly.evaluation.rows import (
     MOST_ROWS_UNASKED,
@@ -52,6 +51,7 @@ from credibly.recalibrate import Recalibration
 from credibly.results.base import jsonable, require_level, require_margin
 from credibly.results.decompositions import CrpsDecomposition
 from credibly.results.estimates import Estimate
+from credibly.results.numbers import joined
 from credibly.results.tests import HypotestResult
 from credibly.statistics import Statistic
 
@@ -186,12 +186,12 @@ def evaluate(
     require_level(level)
     require_resamples(n_resamples)
     given = detached(checked_rows(predictions, labels, groups, features, classes, clusters, blocks))
-    own = given.sample.classes
+    own = given.example.classes
     renamed = classes is not None and set(map(str, classes)) != set(own or ())
-    options = class_names(given.sample.predictions, classes if own is None or renamed else own)
+    options = class_names(given.example.predictions, classes if own is None or renamed else own)
     answers = answers_of(given)  # of lists of options, whose mean would be one guess among many
     rows, attributes = grouped_rows(given if answers is None else answers)
-    names = options if answers is None else class_names(rows.sample.predictions, None)
+    names = options if answers is None else class_names(rows.example.predictions, None)
     drawn_anew: tuple[str, ...] = ()
     if tests:
         n_resamples, drawn_anew = resamples_for(given, n_resamples, level)
@@ -201,7 +201,7 @@ def evaluate(
     asked |= {"n_resamples": n_resamples, "pairwise_rows": most}
     recorded = origin(source or _read_from(rows), recorded_call("evaluate", asked, seed))
     # on a host, where double precision takes twice as long, and for rough answers on a part of the rows
-    on_host = not on_accelerator(rows.sample.predictions._leading)
+    on_host = not on_accelerator(rows.example.predictions._leading)
     single_precision = on_host and most < rows.n and most <= MOST_ROWS_UNASKED
     chosen, unsuited = choose(rows, statistics, n_bins, tests, single_precision=single_precision)
     work = Work(
@@ -283,7 +283,7 @@ def evaluate(
             "pairwise_rows": most,
             "statistics": {one.name: jsonable(one.settings()) for one in work.statistics},
             "methods": {
-                one.name: _method(one, isinstance(rows.sample.predictions, RealPredictions))
+                one.name: _method(one, isinstance(rows.example.predictions, RealPredictions))
                 for one in work.statistics
             },
         },
@@ -300,7 +300,7 @@ def _hypothesis(work: Work) -> str:
 
 def _read_from(rows: Rows) -> dict[str, Any] | None:
     """Return where rows came from that were read from a file here."""
-    some = rows.sample
+    some = rows.example
     if not some.source or rows.loaded() is None:
         return None
     return {"path": some.source, "digest": some.digest, "dropped": some.dropped, "notes": some.notes}
@@ -331,7 +331,7 @@ def _method(statistic: Statistic, real: bool) -> dict[str, str]:
 
 
 def _why_untested(rows: Rows, tests: bool) -> str:
-    some = rows.sample.predictions
+    some = rows.example.predictions
     sets = (PredictionSets, PredictionIntervals)
     if not isinstance(some, (ClassPredictions, RealPredictions, *sets)):
         return f"no statistic of this version applies to {type(some).__name__} predictions"

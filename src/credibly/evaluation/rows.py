@@ -126,7 +126,7 @@ def checked_rows(
         clusters=clusters,
         blocks=blocks,
     )
-    if rows.sample.batch.weights is not None:
+    if rows.example.batch.weights is not None:
         raise UnsupportedError(
             "`evaluate`",
             "counts every instance once",
@@ -145,7 +145,7 @@ def checked_rows(
 
 def summarise(rows: Rows) -> PredictionSummary:
     """Return type and sizes of the predictions."""
-    predictions, clusters = rows.sample.predictions, rows.clusters
+    predictions, clusters = rows.example.predictions, rows.clusters
     return PredictionSummary(
         kind=type(predictions).__name__,
         n=rows.n,
@@ -194,7 +194,7 @@ def answers_of(rows: Rows) -> Rows | None:
     Its probability is exact, where the mean of the set is one guess among many.
     """
     data = rows.loaded()
-    given = rows.sample.predictions
+    given = rows.example.predictions
     if data is None or not isinstance(given, Intervals) or given.listed is None:
         return None
     if not isinstance(data.batch, Classes):
@@ -214,7 +214,7 @@ def answers_of(rows: Rows) -> Rows | None:
 
 def has_counts(rows: Rows) -> bool:
     """Tell whether labels are counts over raters."""
-    return isinstance(rows.sample.batch, Counts)
+    return isinstance(rows.example.batch, Counts)
 
 
 def compares_pairs(statistic: Statistic) -> bool:

@@ -17,7 +17,7 @@ from credibly._arrays.errors import FileError, InputError, Remedy
 from credibly._arrays.namespace import HostArray
 from credibly._arrays.notes import Note, counted
 from credibly.io.logs import CONFIDENCE_WORDS, CORRECT_WORDS, Log, Question, of_plain, spelled
-from credibly.io.roles import LENGTH, ROLES, Content, Said
+from credibly.io.roles import LENGTH, ROLES, Content, ReadOptions
 from credibly.predictions.confidence import (
     OUTCOMES,
     agreement,
@@ -36,33 +36,33 @@ CLUSTER_WORDS = ("passage", "passage_id", "story_id", "context_id", "article_id"
 _COMPLETE = 0.999
 
 
-def lay_out(content: Content, said: Said) -> None:
+def lay_out(content: Content, read: ReadOptions) -> None:
     """Turn the questions of a log into arrays by their roles, with notes on all that was read."""
-    log = _of_table(content, said) if content.log is None else content.log
+    log = _of_table(content, read) if content.log is None else content.log
     if log is None:
         return
     content.log, content.table = None, None
-    _report_broken(log, content, said)
+    _report_broken(log, content, read)
     name = f"a log of {log.program}" if log.program else "a log of questions"
     content.note(Note(ROUTINE, f"read as {name}, {counted(len(log.questions), 'line')}"))
     questions = log.questions
     _require_one_filter(questions)
     members = _members_of(questions)
     if any(one.tokens is not None for one in questions):
-        _pick_options(questions, content, said)
+        _pick_options(questions, content, read)
     if any(one.logprobs is not None for one in questions):
-        kept = _of_options(questions, members, content, said)
+        kept = _of_options(questions, members, content, read)
     elif any(one.confidence is not None for one in questions):
-        kept = _of_confidences(questions, content, said)
+        kept = _of_confidences(questions, content, read)
     else:
         kept = _of_samples(questions, members, content)
-    _keep_fields(kept, content, said)
+    _keep_fields(kept, content, read)
 
 
-def _of_table(content: Content, said: Said) -> Log | None:
+def _of_table(content: Content, read: ReadOptions) -> Log | None:
     """Return the rows of a table as questions if it holds confidences and whether answers are right."""
     table = content.table
-    if table is None or said.labels is not None or said.kind not in (None, "confidence"):
+    if table is None or read.labels is not None or read.kind not in (None, "confidence"):
         return None
     names = [name.lower() for name in table if table[name].ndim == 1]
     if not set(CONFIDENCE_WORDS) & set(names) or not set(CORRECT_WORDS) & set(names):
@@ -71,12 +71,12 @@ def _of_table(content: Content, said: Said) -> Log | None:
     return Log("", [of_plain(dict(zip(names, row, strict=True)))[0] for row in zip(*columns, strict=True)])
 
 
-def _report_broken(log: Log, content: Content, said: Said) -> None:
+def _report_broken(log: Log, content: Content, read: ReadOptions) -> None:
     """Refuse lines that cannot be read, unless they may be dropped."""
     if not log.broken:
         return
     (place, problem), n = log.broken[0], len(log.broken)
-    if not said.drop_invalid:
+    if not read.drop_invalid:
         leave = "Write the log again, or leave such lines out: `{}`."
         remedy = Remedy(leave.format("load(path, drop_invalid=True)"), leave.format("--drop-invalid"))
         more = f", and {counted(n - 1, 'other line')}" if n > 1 else ""
@@ -106,16 +106,16 @@ def _members_of(questions: list[Question]) -> list[Any] | None:
 # --------------------------------------------------------------------------------------------------- options
 
 
-def _pick_options(questions: list[Question], content: Content, said: Said) -> None:
+def _pick_options(questions: list[Question], content: Content, read: ReadOptions) -> None:
     """Turn listed tokens into options: those that are named, or single letters from A on."""
-    names = _option_names(questions) if said.classes is None else [str(one) for one in said.classes]
+    names = _option_names(questions) if read.classes is None else [str(one) for one in read.classes]
     spellings: set[str] = set()
     absent, later = 0, 0
     for one in questions:
         later += bool(one.before)
         if one.tokens is None:
             continue
-        exists = names[: len(one.options)] if one.options and said.classes is None else names
+        exists = names[: len(one.options)] if one.options and read.classes is None else names
         sums: dict[str, float] = {}
         for token, share in one.tokens.items():
             option = spelled(token)
@@ -154,7 +154,7 @@ def _option_names(questions: list[Question]) -> list[str]:
 
 
 def _of_options(
-    questions: list[Question], members: list[Any] | None, content: Content, said: Said
+    questions: list[Question], members: list[Any] | None, content: Content, read: ReadOptions
 ) -> list[list[Question]]:
     """Lay out log-probabilities of options, complete or not; return the questions of every row."""
     kept = [one for one in questions if one.logprobs]
@@ -176,7 +176,7 @@ def _of_options(
             table[place, at, : len(numbers)] = [_score(number) for number in numbers]
             has_others |= one.others is not None
             others[place, at] = one.others or 0.0
-    if said.kind == LENGTH:
+    if read.kind == LENGTH:
         table = table / _lengths(rows, table)
     _name_options([one for own in rows for one in own], most, content)
     differ = Counter(len(own[0].logprobs or ()) for own in rows)
@@ -187,8 +187,8 @@ def _of_options(
         )
     _require_logs(table)
     total = np.exp(table).sum(axis=2, where=~np.isnan(table))
-    if by_tokens or said.kind == LENGTH:
-        how = "divided by their lengths" if said.kind == LENGTH else "not divided by their lengths"
+    if by_tokens or read.kind == LENGTH:
+        how = "divided by their lengths" if read.kind == LENGTH else "not divided by their lengths"
         content.note(f"answers are scored by the sum of the log-probabilities of their tokens, {how}")
     if np.isnan(table).any() or (has_others and (total < _COMPLETE).any()):
         if m > 1:
@@ -298,10 +298,10 @@ def _grouped(questions: list[Question], members: list[Any] | None) -> list[list[
 # ------------------------------------------------------------------------------------ confidences and samples
 
 
-def _of_confidences(questions: list[Question], content: Content, said: Said) -> list[list[Question]]:
+def _of_confidences(questions: list[Question], content: Content, read: ReadOptions) -> list[list[Question]]:
     """Lay out stated confidences; return the questions that have one."""
     given = [one.confidence for one in questions]
-    stated, notes = read_answers(given, said.words)
+    stated, notes = read_answers(given, read.words)
     sources = [_source(one, number) for one, number in zip(questions, stated.tolist(), strict=True)]
     keep = np.array([source in SOURCES[:2] for source in sources])
     judged = [one.correct is not None or one.chosen is not None for one in questions]
@@ -320,7 +320,7 @@ def _of_confidences(questions: list[Question], content: Content, said: Said) -> 
     content.note(told if len(each) > 1 else Note(ROUTINE, told), *notes)
     if "fallback" in each:
         content.note("rows whose confidence is a fallback are left out: the model did not state it")
-    content.note(*fallback_notes(stated[keep & ~worded(given, said.words)]))
+    content.note(*fallback_notes(stated[keep & ~worded(given, read.words)]))
     kept = [one for one, good in zip(questions, keep.tolist(), strict=True) if good]
     content.arrays["stated"] = stated[keep]
     _judge(kept, content)
@@ -399,18 +399,18 @@ def _of_samples(
 # ----------------------------------------------------------------------------------- what stands beside them
 
 
-def _keep_fields(rows: list[list[Question]], content: Content, said: Said) -> None:
+def _keep_fields(rows: list[list[Question]], content: Content, read: ReadOptions) -> None:
     """Keep ids, groups and clusters of the questions."""
     first = [own[0] for own in rows]
     ids = [str(one.id) for one in first]
     if first[0].id is not None and len(set(ids)) == len(ids):
         content.arrays["id"], content.id_name = np.array(ids), "id"
-    elif len(set(ids)) < len(ids) and first[0].id is not None and said.clusters is None:
+    elif len(set(ids)) < len(ids) and first[0].id is not None and read.clusters is None:
         content.arrays["cluster"], content.clusters_found = np.array(ids), True
         content.note(f"{len(ids)} rows are about {len(set(ids))} questions; those of one belong together")
     names = dict.fromkeys(name for one in first for name in one.fields)
-    wanted = {*(said.groups or ()), said.clusters}
-    found = said.clusters is not None or content.clusters_found
+    wanted = {*(read.groups or ()), read.clusters}
+    found = read.clusters is not None or content.clusters_found
     for name in names:
         if name in wanted or name in CLUSTER_WORDS:
             column = np.array([str(one.fields.get(name, "")) for one in first])

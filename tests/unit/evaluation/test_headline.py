@@ -16,20 +16,11 @@ from scipy.stats import binomtest
 import credibly as cr
 from credibly._arrays.notes import capital
 from credibly.diagnosis.table import CLASSES, REALS
-from credibly.evaluation.numbers import (
-    at_most,
-    frequency,
-    in_points,
-    p_is,
-    points,
-    signed_points,
-    span,
-    times,
-)
 from credibly.evaluation.questions import _by_halves, _credal
 from credibly.evaluation.sentences import CASES, REPAIRS
 from credibly.evaluation.set_tests import CredalParts
 from credibly.evaluation.words import Verdict, gated
+from credibly.results.numbers import at_most, frequency, in_points, p_is, points, signed_points, span, times
 from credibly.results.witness import WitnessDirection
 
 CHEAP = {"statistics": ["confidence_gap", "confidence_ece", "classwise_ece"], "n_resamples": 99}
@@ -644,7 +635,8 @@ def test_a_class_within_its_bounds_is_not_called_outside(score: float, says: str
     validity = dataclasses.replace(tested, pvalue=0.01, details=details)
     verdict = Verdict("conflict", "witness", "truth outside the set", {}, "", "", None, None)
     parts = CredalParts(validity, {}, None, (verdict,), np.arange(50), 50)
-    answer = _credal(parts, "?", cast(Any, SimpleNamespace(classes=("0", "1", "2"))))
+    sets = SimpleNamespace(example=SimpleNamespace(predictions=None))
+    answer = _credal(parts, "?", cast(Any, SimpleNamespace(options=("0", "1", "2"), sets=sets)))
     assert says in answer.sentence
     assert answer.sentence.endswith("(p = 0.01).")
 
