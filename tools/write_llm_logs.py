@@ -1,8 +1,10 @@
 """Write real logs of lm-evaluation-harness and Inspect: a local task, a toy model. Used by `make test-llm`.
 
-Usage: python tools/write_llm_logs.py FOLDER
-It needs the environment that `make test-llm` makes. The toy model knows the distribution that right answers
-are drawn from, so a correct reader finds it calibrated.
+    python tools/write_llm_logs.py FOLDER            # in the environment that `make test-llm` makes
+    python tools/write_llm_logs.py FOLDER --check    # reads them with credibly
+
+The toy model knows the distribution that right answers are drawn from, so a correct reader finds it
+calibrated.
 """
 
 from __future__ import annotations
@@ -151,9 +153,31 @@ def write_inspect(folder: Path) -> list[Path]:
     return found
 
 
+def check(folder: Path) -> None:
+    """Read the logs with credibly, and compare them with what the toy model said."""
+    import numpy as np
+
+    import credibly as cr
+
+    asked = questions()
+    for path in json.loads((folder / "logs.json").read_text(encoding="utf-8")):
+        data = cr.load(path)
+        order = np.argsort([int(one) for one in data.ids])
+        assert np.allclose(
+            np.asarray(data.predictions.probs)[order], [one["probs"] for one in asked], atol=1e-6
+        )
+        assert np.asarray(data.labels)[order].tolist() == [one["answer"] for one in asked]
+        word = cr.evaluate(data, rng=0).headline.finding.word
+        assert word == "no conflict found", word
+        print(f"{Path(path).name}: {len(data)} questions, {word}")
+
+
 def main() -> None:
-    """Write all logs, and their paths as JSON on standard output."""
+    """Write all logs and a list of them, or check them."""
     folder = Path(sys.argv[1]).absolute()
+    if "--check" in sys.argv:
+        check(folder)
+        return
     folder.mkdir(parents=True, exist_ok=True)
     paths = [write_harness(folder), *write_inspect(folder)]
     (folder / "logs.json").write_text(json.dumps([str(one) for one in paths]), encoding="utf-8")
