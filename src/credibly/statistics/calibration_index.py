@@ -18,7 +18,7 @@ from typing import Any, ClassVar, NamedTuple
 from credibly._arrays.errors import is_number, require
 from credibly._arrays.namespace import Array, namespace
 from credibly.predictions import Predictions, as_point
-from credibly.statistics.cells import CELL_TRAITS, CellStatistic, Target, check_target, dyadic_cells
+from credibly.statistics.cells import CELL_TRAITS, CellStatistic, TargetName, check_target, dyadic_cells
 from credibly.statistics.linear import Linear
 from credibly.statistics.protocol import Bound, Plan, State, Story, Traits
 from credibly.statistics.terms import Events
@@ -58,7 +58,7 @@ class CalibrationIndex(CellStatistic):
     """
 
     span: float = 2 / 3
-    target: Target = "classwise"
+    target: TargetName = "classwise"
     name: ClassVar[str] = "ici"
     traits: ClassVar[Traits] = dataclasses.replace(CELL_TRAITS, range=(0.0, math.inf))
     reference: ClassVar[str] = "Austin and Steyerberg 2019"
@@ -96,7 +96,7 @@ class CalibrationIndex(CellStatistic):
         return IndexBound(self, self.terms(point, plan), plan, notes)
 
 
-class _Smoother(NamedTuple):
+class _LocalLines(NamedTuple):
     """The local lines of one class: a matrix from sums of residuals to gaps between curve and predictions."""
 
     cells: Array  # (m,), which cells hold instances
@@ -104,7 +104,7 @@ class _Smoother(NamedTuple):
     weight: Array  # (m,), shares of the instances
 
 
-_Known = tuple[Array, Array, list[_Smoother]]
+_Known = tuple[Array, Array, list[_LocalLines]]
 
 
 class IndexBound(Linear):
@@ -128,7 +128,9 @@ def _indices(state: State, statistic: CalibrationIndex, known: list[_Known]) -> 
     size, predicted = state["size"], state["expected"]
     xp = namespace(size)
     if not bool(xp.all(size == size[:1, :])):  # weights or predictions differ between replicates
-        rows = [State({name: one[at : at + 1, :] for name, one in state.items()}) for at in range(len(size))]
+        rows = [
+            State({name: total[at : at + 1, :] for name, total in state.items()}) for at in range(len(size))
+        ]
         return xp.concat([_indices(row, statistic, []) for row in rows])
     if not (known and bool(xp.all(known[0][0] == size[:1, :]) & xp.all(known[0][1] == predicted[:1, :]))):
         smoothers = [
@@ -138,19 +140,19 @@ def _indices(state: State, statistic: CalibrationIndex, known: list[_Known]) -> 
         known[:] = [(size[:1, :], predicted[:1, :], smoothers)]
     residual = state["observed"] - predicted
     smoothers = known[0][2]
-    found = [
-        statistic.summary(xp.abs(xp.take(residual, one.cells, axis=1) @ one.lines.T), one.weight)
-        for one in smoothers
+    indices = [
+        statistic.summary(xp.abs(xp.take(residual, lines.cells, axis=1) @ lines.lines.T), lines.weight)
+        for lines in smoothers
     ]
-    return sum(found[1:], found[0]) / len(found)
+    return sum(indices[1:], indices[0]) / len(indices)
 
 
-def _smoother(size: Array, predicted: Array, span: float, start: int) -> _Smoother:
+def _smoother(size: Array, predicted: Array, span: float, start: int) -> _LocalLines:
     """Fit local lines to the residuals of the cells, (cells,) each; the first has the number `start`."""
     xp = namespace(size)
-    (held,) = xp.nonzero(size > 0)
-    n = xp.take(size, held)
-    x = xp.take(predicted, held) / n
+    (filled,) = xp.nonzero(size > 0)
+    n = xp.take(size, filled)
+    x = xp.take(predicted, filled) / n
     total = xp.sum(n)
     distance = xp.abs(x[:, None] - x[None, :])
     order = xp.argsort(distance, axis=1)
@@ -166,7 +168,7 @@ def _smoother(size: Array, predicted: Array, span: float, start: int) -> _Smooth
     sloped = spread > (_FLAT * (xp.max(x) - xp.min(x))) ** 2
     slope = xp.where(sloped, (x - weight @ x) / xp.where(sloped, spread, 1.0), 0.0)
     lines = weight * (1.0 + slope[:, None] * apart)
-    return _Smoother(held + start, lines / n[None, :], n / total)
+    return _LocalLines(filled + start, lines / n[None, :], n / total)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -93,7 +93,7 @@ def inner_edges(
 
     Rows with weights count as if they were repeated.
     """
-    if rows.sample.checked_weights is None:
+    if rows.example.checked_weights is None:
         return rows.ranked(values_of, edge_ranks(rows.n, n_bins, closed))
     total = sum(float(part) for part in rows.map(_total_weight))
     return rows.ranked(values_of, weight_ranks(total, n_bins, closed), weighted=True)
@@ -173,7 +173,7 @@ def _bin_index_numpy(values: Array, inner: Array, closed: Closed, dtype: Any) ->
     return out
 
 
-Target = Literal["top_label", "classwise"] | int
+TargetName = Literal["top_label", "classwise"] | int
 """Whose probability is compared with its frequency: the predicted class, every class, or one class."""
 
 
@@ -191,7 +191,7 @@ def event_of(probs: Array, target: int) -> tuple[Array, Array]:
     return probs[:, target], xp.full((n,), target, dtype=label_dtype(xp, k), device=device(probs))
 
 
-def dyadic_cells(probs: Array, n_cells: int, target: Target) -> Events:
+def dyadic_cells(probs: Array, n_cells: int, target: TargetName) -> Events:
     """Return `n_cells`, a power of two, cells of equal width of the confidence, of a class or of each."""
     if target == "classwise":
         return class_cells(probs, _dyadic_index(probs, n_cells), n_cells)
@@ -242,8 +242,8 @@ class CellStatistic(LinearStatistic):
         gap = like(gap / positive(size), mean)
         deviation = terms.added(labels)[0, ...] - mean
         cells = xp.astype(xp.reshape(terms.cell, (-1,)), xp.int64)
-        own = xp.reshape(xp.take(gap, cells, axis=0), deviation.shape)
-        return xp.mean(own * (2.0 * deviation - own), axis=1)
+        row_gap = xp.reshape(xp.take(gap, cells, axis=0), deviation.shape)
+        return xp.mean(row_gap * (2.0 * deviation - row_gap), axis=1)
 
     def size_of_terms(self, n: int, n_cells: int) -> float:
         """Return that of shares of labels and mean predictions, of which an error is the difference."""

@@ -19,7 +19,8 @@ import numpy as np
 from credibly._arrays.checks import require_finite
 from credibly._arrays.errors import is_number, require
 from credibly._arrays.namespace import HostArray, is_array, tiles, to_host
-from credibly.results.estimates import Estimate, mean_error
+from credibly._arrays.standard_errors import mean_error
+from credibly.results.estimates import Estimate
 from credibly.statistics.linear import LinearStatistic
 from credibly.statistics.protocol import CLASS_LABELS, Plan, Story, Traits
 from credibly.statistics.terms import Outcomes

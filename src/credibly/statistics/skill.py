@@ -19,8 +19,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from credibly._arrays.namespace import Array, namespace, to_host
+from credibly._arrays.standard_errors import INFINITE_MEAN
 from credibly.predictions import Labels
-from credibly.results.estimates import INFINITE_MEAN
 from credibly.statistics.batches import positive
 from credibly.statistics.linear import Linear, LinearStatistic
 from credibly.statistics.proper import ProperScore, brier, log_loss

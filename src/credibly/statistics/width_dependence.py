@@ -64,7 +64,7 @@ class WidthCoverageHSIC(Statistic):
     reference: ClassVar[str] = "Feldman et al. 2021"
     story: ClassVar[Story] = Story(
         title="HSIC of widths and coverage",
-        meaning="Dependence of coverage on the width of intervals; 0 if all widths are covered equally often.",
+        meaning="Dependence of coverage on the width of intervals; 0 if all widths cover equally often.",
         formula="2/n² Σ_ij (h_i − h̄)(h_j − h̄) exp(−((w_i − w_j)/s)²/2), h = 1[l ≤ y ≤ u], w = u − l",
         above="coverage depends on the width of the intervals more than chance explains",
         citation="Feldman, Bates and Romano, Improving conditional coverage via orthogonal quantile "
