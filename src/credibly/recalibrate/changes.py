@@ -9,11 +9,12 @@ from typing import Any
 
 from credibly._arrays.errors import CrediblyError
 from credibly._arrays.namespace import Array, HostArray, namespace, to_host
+from credibly._arrays.standard_errors import mean_error
 from credibly.predictions import Dataset, LabelCounts, Predictions, RealPredictions, as_labels
 from credibly.raters import decompose_disagreement, decompose_loss
 from credibly.raters.disagreement import overall_evidence
 from credibly.raters.loss import loss_evidence
-from credibly.results.estimates import Estimate, mean_error
+from credibly.results.estimates import Estimate
 from credibly.results.recalibration import Change
 from credibly.results.tests import HypotestResult
 from credibly.statistics import Statistic

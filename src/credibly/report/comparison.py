@@ -10,7 +10,6 @@ from credibly._arrays.errors import UnsupportedError
 from credibly._arrays.notes import unsaid
 from credibly.evaluation import Comparison, ScoreComparison, joined, shown, shown_range, title
 from credibly.evaluation.comparison_words import error_cells, is_about_scores
-from credibly.evaluation.numbers import percent
 from credibly.plots import Table, picture
 from credibly.report.html_parts import (
     MethodNote,
@@ -22,6 +21,7 @@ from credibly.report.html_parts import (
 )
 from credibly.report.sections import group_table, score_method, settings_text
 from credibly.results.estimates import Estimate
+from credibly.results.numbers import percent
 
 _HASH_LENGTH = 16
 _MOST_NAMED = 3

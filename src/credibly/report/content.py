@@ -12,7 +12,6 @@ import numpy as np
 from credibly._arrays.errors import UnsupportedError
 from credibly._arrays.notes import capital, counted
 from credibly.evaluation import Evaluation, Finding, Part, shown, shown_range, title
-from credibly.evaluation.numbers import percent, tenths
 from credibly.evaluation.sentences import repair_name
 from credibly.evaluation.stages import mean_gap
 from credibly.evaluation.tidy import of_one_number
@@ -30,6 +29,7 @@ from credibly.report.html_parts import (
 )
 from credibly.results.curves import CorpCurve, ReliabilityCurve
 from credibly.results.decompositions import CrpsDecomposition
+from credibly.results.numbers import percent, tenths
 from credibly.results.tests import HypotestResult
 
 GENERAL = (

@@ -8,7 +8,6 @@ from typing import Any
 
 from credibly._arrays.notes import counted
 from credibly.evaluation import Curves, Evaluation, RaterParts, RealParts, ScoreParts, shown, title
-from credibly.evaluation.numbers import tenths
 from credibly.evaluation.words import at_level
 from credibly.plots import Table, picture
 from credibly.report.html_parts import (
@@ -24,6 +23,7 @@ from credibly.report.html_parts import (
 from credibly.results.audit import AuditResult
 from credibly.results.curves import DRAWS_REPEAT
 from credibly.results.decompositions import LossDecomposition
+from credibly.results.numbers import tenths
 from credibly.results.predictive import HypothesisCheck, PredictiveCheck
 from credibly.results.recalibration import MethodChanges, RecalibrationReport
 from credibly.results.scores import GROUPS, PARTS, EpistemicScore, Spread

@@ -28,10 +28,11 @@ from credibly._arrays.checks import as_real, require_integer
 from credibly._arrays.doors import checked
 from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError, is_whole, require
 from credibly._arrays.namespace import HostArray, to_host
+from credibly._arrays.standard_errors import mean_error, mean_error_of_clusters
 from credibly.predictions import Classes, ClassPredictions, Dataset, Rows, as_point, as_rows
 from credibly.results.base import Result, require_level
 from credibly.results.curves import MurphyCurve
-from credibly.results.estimates import Estimate, mean_error, mean_error_of_clusters
+from credibly.results.estimates import Estimate
 
 _ECHOED = 4
 """Actions, and classes, of a table that are told in words."""

@@ -28,11 +28,12 @@ from credibly._arrays.checks import as_array
 from credibly._arrays.errors import InputError, is_number, one_of, require, require_positive
 from credibly._arrays.namespace import HostArray, is_array, to_host
 from credibly._arrays.philox import Seed, Stream, Uniforms, as_seed, takes_rng
+from credibly._arrays.standard_errors import mean_error
 from credibly.credal import lower_entropy, nonspecificity, size, uncertainty, upper_entropy
 from credibly.credal.envelope import MAX_CLASSES
 from credibly.predictions import Belief, ClassPredictions, Dataset, Point, as_point, as_rows
 from credibly.results.base import Result
-from credibly.results.estimates import Estimate, mean_error
+from credibly.results.estimates import Estimate
 from credibly.selection.decisions import class_rows
 
 FEWEST = 30

@@ -21,10 +21,11 @@ from credibly._arrays.namespace import HostArray, to_host
 from credibly._arrays.notes import counted
 from credibly._arrays.philox import Seed
 from credibly._arrays.progress import Progress
+from credibly._arrays.standard_errors import mean_error
 from credibly.predictions import ClassPredictions, Dataset, Point, Predictions, RealPredictions, Rows, Samples
 from credibly.predictions.quantiles import at_levels, levels_note, shared_levels
 from credibly.results.base import Result
-from credibly.results.estimates import Estimate, mean_error
+from credibly.results.estimates import Estimate
 from credibly.selection.ranking import bootstrap_means, clusters_note
 from credibly.selection.score import require_same_labels
 from credibly.selection.standings import Places, places

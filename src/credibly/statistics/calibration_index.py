@@ -123,7 +123,9 @@ def _indices(state: State, span: float, known: list[_Known]) -> Array:
     size, predicted = state["size"], state["expected"]
     xp = namespace(size)
     if not bool(xp.all(size == size[:1, :])):  # weights or predictions differ between replicates
-        rows = [State({name: one[at : at + 1, :] for name, one in state.items()}) for at in range(len(size))]
+        rows = [
+            State({name: total[at : at + 1, :] for name, total in state.items()}) for at in range(len(size))
+        ]
         return xp.concat([_indices(row, span, []) for row in rows])
     if not (known and bool(xp.all(known[0][0] == size[:1, :]) & xp.all(known[0][1] == predicted[:1, :]))):
         smoothers = [
@@ -133,16 +135,19 @@ def _indices(state: State, span: float, known: list[_Known]) -> Array:
         known[:] = [(size[:1, :], predicted[:1, :], smoothers)]
     residual = state["observed"] - predicted
     smoothers = known[0][2]
-    found = [xp.abs(xp.take(residual, one.cells, axis=1) @ one.lines.T) @ one.weight for one in smoothers]
-    return sum(found[1:], found[0]) / len(found)
+    indices = [
+        xp.abs(xp.take(residual, smoother.cells, axis=1) @ smoother.lines.T) @ smoother.weight
+        for smoother in smoothers
+    ]
+    return sum(indices[1:], indices[0]) / len(indices)
 
 
 def _smoother(size: Array, predicted: Array, span: float, start: int) -> _LocalLines:
     """Fit local lines to the residuals of the cells, (cells,) each; the first has the number `start`."""
     xp = namespace(size)
-    (held,) = xp.nonzero(size > 0)
-    n = xp.take(size, held)
-    x = xp.take(predicted, held) / n
+    (filled,) = xp.nonzero(size > 0)
+    n = xp.take(size, filled)
+    x = xp.take(predicted, filled) / n
     total = xp.sum(n)
     distance = xp.abs(x[:, None] - x[None, :])
     order = xp.argsort(distance, axis=1)
@@ -158,7 +163,7 @@ def _smoother(size: Array, predicted: Array, span: float, start: int) -> _LocalL
     sloped = spread > (_FLAT * (xp.max(x) - xp.min(x))) ** 2
     slope = xp.where(sloped, (x - weight @ x) / xp.where(sloped, spread, 1.0), 0.0)
     lines = weight * (1.0 + slope[:, None] * apart)
-    return _LocalLines(held + start, lines / n[None, :], n / total)
+    return _LocalLines(filled + start, lines / n[None, :], n / total)
 
 
 ici = CalibrationIndex()

@@ -81,9 +81,9 @@ class SmoothECE(CellStatistic):
 
     def __post_init__(self) -> None:
         one_of("`target`", self.target, ("top_label", "classwise"))
-        given, remedy = self.bandwidth, "Leave it out: it is then the error itself."
-        inside = given is None or (is_number(given) and 2.0**-_NARROWEST <= given <= 1)
-        require(inside, f"must be from 1/{2**_NARROWEST} to 1", remedy, bandwidth=given)
+        bandwidth, remedy = self.bandwidth, "Leave it out: it is then the error itself."
+        inside = bandwidth is None or (is_number(bandwidth) and 2.0**-_NARROWEST <= bandwidth <= 1)
+        require(inside, f"must be from 1/{2**_NARROWEST} to 1", remedy, bandwidth=bandwidth)
 
     def terms(self, predictions: Any, plan: Plan) -> Events:
         """Return events in the 1024 cells of the confidence, or of every class."""
@@ -96,9 +96,11 @@ class SmoothECE(CellStatistic):
         classes = gap.shape[1] // _CELLS
         total = xp.sum(sums["size"], axis=-1)[:, None] / classes
         residual = xp.reshape(gap / total, (-1, _CELLS))
-        smooth, given = _SmoothError(residual), self.bandwidth
-        found = _fixed_point(smooth) if given is None else smooth(xp.full_like(residual[:, 0], given))
-        return xp.mean(xp.reshape(found, (gap.shape[0], classes)), axis=1)
+        smooth, bandwidth = _SmoothError(residual), self.bandwidth
+        errors = (
+            _fixed_point(smooth) if bandwidth is None else smooth(xp.full_like(residual[:, 0], bandwidth))
+        )
+        return xp.mean(xp.reshape(errors, (gap.shape[0], classes)), axis=1)
 
 
 @cache

@@ -141,13 +141,15 @@ def _of_members(predictions: Predictions, members: list[int]) -> Predictions:
     def kept(array: Array, axis: int) -> Array:
         return namespace(array).take(array, like(np.array(members), array), axis=axis)
 
-    found = predictions.replace_rows(**{name: kept(one, 1) for name, one in predictions.row_arrays().items()})
+    others = predictions.replace_rows(
+        **{name: kept(array, 1) for name, array in predictions.row_arrays().items()}
+    )
     weights = getattr(predictions, "weights", None)
     if weights is not None:
-        found._set(weights=None if len(members) == 1 else normalised(kept(as_float64(weights), 0)))
+        others._set(weights=None if len(members) == 1 else normalised(kept(as_float64(weights), 0)))
     if predictions.memo is not None:
-        found._set(memo={})
-    return found
+        others._set(memo={})
+    return others
 
 
 def _one_of(draws: Samples, seed: Seed, first_row: int) -> Drawn:
@@ -199,24 +201,24 @@ def left_out_requests(
         return []
     return [
         Request(
-            [one for one in targets if _is_standard(one, rows) is standard],
+            [target for target in targets if _is_standard(target, rows) is standard],
             rows,
-            [dataclasses.replace(one, standard=standard) for one in sources],
+            [dataclasses.replace(source, standard=standard) for source in sources],
             vectors_per_member(sources),
             by_members=True,
         )
-        for standard in {_is_standard(one, rows): None for one in targets}
+        for standard in {_is_standard(target, rows): None for target in targets}
     ]
 
 
 def left_out_values(
-    targets: Sequence[Target], requests: Sequence[Request], found: Sequence[Answer]
+    targets: Sequence[Target], requests: Sequence[Request], answers: Sequence[Answer]
 ) -> list[list[HostArray]]:
     """Return, for every target, its values without each of the members from the answers to the requests."""
     values = {}
-    for request, answer in zip(requests, found, strict=True):
+    for request, answer in zip(requests, answers, strict=True):
         for target, line in zip(request.targets, zip(*answer, strict=True), strict=True):
-            values[id(target)] = [one.values for one in line]
+            values[id(target)] = [resampled.values for resampled in line]
     return [values[id(target)] for target in targets] if requests else []
 
 
@@ -264,7 +266,7 @@ def one_more_pvalue(
     OneMore
         The p-value.
     """
-    shares = _shares(predictions)[[one.member for one in sources]]
+    shares = _shares(predictions)[[source.member for source in sources]]
     shares = shares / shares.sum()
     number = float(1.0 / (shares**2).sum())
     table = np.stack(values)
@@ -272,7 +274,7 @@ def one_more_pvalue(
         spread = _by_spread(table, shares, number)
         if spread is not None:
             return OneMore(spread, "spread")
-    sides = [at_least_and_at_most(float(own[0]), own[1:]) for own in table]
+    sides = [at_least_and_at_most(float(row[0]), row[1:]) for row in table]
     above, below = (float(shares @ [side[at].mean() for side in sides]) for at in (0, 1))
     return OneMore(min(1.0, 2 * (1 + number * min(above, below)) / (1 + number)), "ranks")
 
