@@ -114,7 +114,7 @@ class ContinuousRankedProbabilityScore(RealMean):
 
 def crps_and_slope(predictions: Gaussian) -> Callable[[Array], tuple[Array, Array]]:
     """Return the CRPS of labels (b, n) and its derivative in the label, made of the same terms."""
-    mean, std = (members_first(one) for one in predictions.members())
+    mean, std = (members_first(part) for part in predictions.members())
     shares, half = predictions.shares, _known_half(predictions)
 
     def both(labels: Array) -> tuple[Array, Array]:
@@ -122,8 +122,8 @@ def crps_and_slope(predictions: Gaussian) -> Callable[[Array], tuple[Array, Arra
         slope: Any = 0.0
         for j in range(mean.shape[0]):
             share = 1.0 / mean.shape[0] if shares is None else shares[:, j]
-            own, rise = _distance_and_slope(labels - mean[j, :], std[j, :])
-            loss, slope = loss + share * own, slope + share * rise
+            distance, rise = _distance_and_slope(labels - mean[j, :], std[j, :])
+            loss, slope = loss + share * distance, slope + share * rise
         return loss - half, slope
 
     return both
@@ -148,7 +148,7 @@ def _half_spread(predictions: Gaussian) -> Array:
 
 def _distances(predictions: Gaussian) -> Array:
     """Return E|X - X_j|, (n, m): from a draw of the mixture to one of each of its members."""
-    mean, std = (members_first(one) for one in predictions.members())
+    mean, std = (members_first(part) for part in predictions.members())
     xp, m, shares = namespace(std), mean.shape[0], predictions.shares
     weight = (
         xp.full_like(std, 1.0 / m) if shares is None else xp.broadcast_to(members_first(shares), std.shape)
@@ -166,12 +166,12 @@ def _distances(predictions: Gaussian) -> Array:
 
 def _of_mixture(predictions: Gaussian, half: Array | float) -> Loss:
     """Return E|X - y| of mixtures of normal members, less `half` (n,)."""
-    mean, std = (members_first(one) for one in predictions.members())
+    mean, std = (members_first(part) for part in predictions.members())
     shares, m = predictions.shares, mean.shape[0]
 
     def distance(labels: Array, j: int) -> Array:
-        own, _ = _distance_and_slope(labels - mean[j, :], std[j, :])
-        return own if shares is None else shares[:, j] * own
+        apart, _ = _distance_and_slope(labels - mean[j, :], std[j, :])
+        return apart if shares is None else shares[:, j] * apart
 
     def score(labels: Array) -> Array:
         if isinstance(predictions, WithoutNormal) and labels.shape[0] > 1:  # the observed labels come first
