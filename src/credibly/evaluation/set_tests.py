@@ -74,6 +74,8 @@ class CredalParts(Part):
         ``impossible_rows`` are already numbers of all.
     n_all : int
         Total number of instances.
+    classes : tuple of str
+        Names of the classes of the sets.
     """
 
     drawn_as = ("regions", "validity")
@@ -84,6 +86,7 @@ class CredalParts(Part):
     verdicts: tuple[Verdict, ...]
     rows: HostArray
     n_all: int
+    classes: tuple[str, ...] = ()
 
     @property
     def answers(self) -> tuple[Verdict, ...]:
@@ -193,7 +196,7 @@ def _run_set(rows: Rows, work: Work) -> CredalParts | None:
     if part.clusters is not None:
         work.leave_out(f"{SET_TEST} with weights", _IN_CLUSTERS)
         alone = _of_all(witness_test(predictions, labels, clusters=part.clusters, rng=work.seed), chosen)
-        return CredalParts(alone, {}, None, (_witness_verdict(alone, work),), chosen, rows.n)
+        return CredalParts(alone, {}, None, (_witness_verdict(alone, work),), chosen, rows.n, work.options)
     found: dict[str, HypotestResult[WeightsDetails]] = {}
     validity: HypotestResult[WitnessDetails] | None = None
     refits = min(work.n_resamples, MOST_REPLICATES)
@@ -229,7 +232,7 @@ def _run_set(rows: Rows, work: Work) -> CredalParts | None:
         _witness_verdict(validity, work),
         *(_credal_verdict(name, one, work) for name, one in found.items()),
     )
-    return CredalParts(validity, found, regions, answers, chosen, rows.n)
+    return CredalParts(validity, found, regions, answers, chosen, rows.n, work.options)
 
 
 def _of_all(test: HypotestResult[WitnessDetails], chosen: HostArray) -> HypotestResult[WitnessDetails]:
