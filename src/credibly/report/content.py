@@ -279,13 +279,14 @@ def page_title(evaluation: Evaluation) -> str:
 def facts(evaluation: Evaluation) -> tuple[tuple[str, str], ...]:
     """Return the header: what was evaluated, against what, with what."""
     seen = evaluation.predictions
+    labels = ("Labels", "real numbers") if seen.k is None else ("Classes K", str(seen.k))
     return (
         ("Data", str(evaluation.source.get("path") or "arrays in memory")),
         ("Predictions", seen.kind),
         ("Instances N", instances_text(seen.n, evaluation.source)),
         *([] if seen.n_clusters is None else [("Clusters", str(seen.n_clusters))]),
         *([("Members M", seen.members)] if seen.m > 1 else []),
-        ("Labels", "real numbers") if seen.k is None else ("Classes K", str(seen.k)),
+        ("Labels", "right or wrong") if seen.kind == "Confidence" else labels,
     )
 
 

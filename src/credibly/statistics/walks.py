@@ -301,11 +301,11 @@ class TruthfulCE(WalkStatistic):
     def __post_init__(self) -> None:
         check_target(self.target, "classwise")
 
-    def columns(self, probs: Array) -> list[_Column]:
+    def columns(self, predictions: Any) -> list[_Column]:
         """The probability of one class, or that of every class."""
         if isinstance(self.target, int):
-            return [_Column.of(*event_of(probs, self.target))]
-        return super().columns(probs)
+            return [_Column.of(*event_of(predictions.probs, self.target))]
+        return super().columns(predictions)
 
     def of_walk(self, walk: Array, column: _Column) -> Array:
         """Return the sum over thresholds between neighbouring predictions; equal ones have none."""
