@@ -14,6 +14,7 @@ from credibly.results.curves import (
 )
 from credibly.results.decompositions import CrpsDecomposition, DisagreementDecomposition, LossDecomposition
 from credibly.results.estimates import Estimate, Estimates, RootEstimate
+from credibly.results.monitor import Bet, GroupEvidence, MonitorResult, Suspect, Tracked
 from credibly.results.power import LabelPlan, PowerCurve
 from credibly.results.predictive import HypothesisCheck, PredictiveCheck
 from credibly.results.recalibration import Change, MethodChanges, RecalibrationReport
@@ -24,6 +25,7 @@ from credibly.results.witness import WitnessDetails, WitnessDirection
 __all__ = [
     "AuditGroup",
     "AuditResult",
+    "Bet",
     "Certificate",
     "Change",
     "CheckDetails",
@@ -37,11 +39,13 @@ __all__ = [
     "EquivalenceDetails",
     "Estimate",
     "Estimates",
+    "GroupEvidence",
     "HypotestResult",
     "HypothesisCheck",
     "LabelPlan",
     "LossDecomposition",
     "MethodChanges",
+    "MonitorResult",
     "MurphyCurve",
     "PowerCurve",
     "PredictiveCheck",
@@ -52,6 +56,8 @@ __all__ = [
     "SetCoverage",
     "SpreadCurve",
     "Strata",
+    "Suspect",
+    "Tracked",
     "ValidityDetails",
     "WeightsDetails",
     "WitnessDetails",

@@ -1,0 +1,5 @@
+"""Is it still right? Evidence to be looked at any time, which finds late faults like early ones."""
+
+from credibly.monitor.monitor import Monitor, WorkersEvidence, average
+
+__all__ = ["Monitor", "WorkersEvidence", "average"]
