@@ -171,7 +171,7 @@ VERBS = {
     "monitor": Verb(
         "monitoring:monitor_file",
         "Is it still right? Watch a growing file.",
-        "credibly monitor predictions.csv --state state.json --fail-on alarm",
+        "credibly monitor patients.csv --by age,sex,site --state state.json --fail-on alarm",
         (
             *o.ALONE,
             o.DROP_INVALID,
