@@ -23,6 +23,10 @@ _WORDS = 4  # 64-bit outputs per counter value
 _PIECES = 16  # 16-bit pieces per counter value
 _DOUBLE = 2.0**-53
 
+PHILOX_MULTIPLIERS = (0xD2E7470EE14C6C93, 0xCA5A826395121157)
+PHILOX_KEYS = (0x9E3779B97F4A7C15, 0xBB67AE8584CAA73B)
+"""What counters are multiplied by in a round, and what is added to the key after it."""
+
 Seed = tuple[int, int]
 
 
@@ -162,7 +166,7 @@ class Uniforms:
             bits.state = state
             row[:] = bits.random_raw(-(-end // 4)).astype("<u8", copy=False).view("<u2")[lead:end]
 
-    def block(self, replicates: slice, instances: slice, reference: Array | None = None) -> Array:
+    def draw(self, replicates: slice, instances: slice, reference: Array | None = None) -> Array:
         """Return u[replicates, instances] in the library and on the device of `reference`."""
         if reference is not None and on_accelerator(reference):
             raw = _torch_words(self.seed, self.stream, replicates, instances, _WORDS, reference.device)
@@ -199,15 +203,12 @@ def _torch_philox(seed: Seed, stream: int, low: Array, high: Array) -> Array:
     import torch
 
     words = [low, high, torch.full_like(low, stream), torch.zeros_like(low)]
-    keys = [_signed(seed[0]), _signed(seed[1])]
+    keys = [signed(seed[0]), signed(seed[1])]
     for _ in range(10):
-        high0, low0 = _multiply(_signed(0xD2E7470EE14C6C93), words[0])
-        high1, low1 = _multiply(_signed(0xCA5A826395121157), words[2])
+        high0, low0 = _multiply(signed(PHILOX_MULTIPLIERS[0]), words[0])
+        high1, low1 = _multiply(signed(PHILOX_MULTIPLIERS[1]), words[2])
         words = [high1 ^ words[1] ^ keys[0], low1, high0 ^ words[3] ^ keys[1], low0]
-        keys = [
-            _signed(keys[0] + 0x9E3779B97F4A7C15),
-            _signed(keys[1] + 0xBB67AE8584CAA73B),
-        ]
+        keys = [signed(key + step) for key, step in zip(keys, PHILOX_KEYS, strict=True)]
     return torch.stack(words, dim=-1)
 
 
@@ -224,7 +225,7 @@ def torch_pieces(uniforms: Uniforms, replicates: slice, instances: slice, device
     return flat[:, lead : lead + instances.stop - instances.start]
 
 
-def _signed(word: int) -> int:
+def signed(word: int) -> int:
     """Reinterpret a 64-bit word as the signed integer tensors hold."""
     word &= 2**64 - 1
     return word - 2**64 if word >= 2**63 else word

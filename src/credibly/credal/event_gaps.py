@@ -163,7 +163,7 @@ def sampled_gap_sum(credal: Ensemble | Intervals, n_events: int, seed: Seed) -> 
     """Return the sum of gaps (n,), its standard errors (n,), and the standard error of the mean over rows."""
     xp, k, leading = credal.xp, credal.n_classes, credal._leading
     per_batch = -(-n_events // _BATCHES)
-    shifts = Uniforms(seed, Stream.SHIFTS).block(slice(0, 1), slice(0, _BATCHES))[0]
+    shifts = Uniforms(seed, Stream.SHIFTS).draw(slice(0, 1), slice(0, _BATCHES))[0]
     places = (np.arange(per_batch)[None, :] + shifts[:, None]) / per_batch
     chances = (np.sin(0.5 * np.pi * places) ** 2).reshape(-1)  # batch after batch
     uniforms = Uniforms(seed, Stream.EVENTS)
@@ -174,7 +174,7 @@ def sampled_gap_sum(credal: Ensemble | Intervals, n_events: int, seed: Seed) -> 
         instances = _Instances(gaps_of(credal, rows), min(_ENUMERATED, k))
         drawn, controls = [], []
         for part in tiles(chances.size, e):
-            uniform = uniforms.block(part, slice(0, k), reference=leading)
+            uniform = uniforms.draw(part, slice(0, k), reference=leading)
             events = xp.astype(uniform < like(chances[part], leading)[:, None], xp.float64)
             sums = instances.rest @ events.T  # (r, f, e)
             drawn.append(instances.weighted_gaps(sums, chances[part]))

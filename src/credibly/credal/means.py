@@ -119,7 +119,7 @@ class MeasuresTask(Task):
                     f"got {measure!r}",
                     "Pass a function such as `uncertainty`.",
                 )
-            if isinstance(rows.sample.predictions, Dirichlet) and _draws(measure):
+            if isinstance(rows.example.predictions, Dirichlet) and _draws(measure):
                 raise UnsupportedError(
                     f"measure {name!r} of a Dirichlet",
                     "needs sets of distributions",

@@ -375,7 +375,7 @@ def _compared(
     given = matched_models({str(name): checked_rows(one, labels, **together) for name, one in models.items()})
     if isinstance(ranking, ScoreRanking):
         return _compared_by_scores(ranking, given, source, rng, tell)
-    n_classes = len(class_names(next(iter(given.values())).sample.predictions, None))
+    n_classes = len(class_names(next(iter(given.values())).example.predictions, None))
     event = n_classes == 2
     if event:
         cheap = [_EventGap() if isinstance(one, ConfidenceGap) else one for one in cheap]

@@ -68,7 +68,7 @@ class Dependence:
 
 def dependences(rows: Rows) -> tuple[Dependence, ...]:
     """Return where rows resemble each other, the largest design effect first; nothing of few rows."""
-    if rows.sample.clusters is not None or rows.n < _FEWEST:
+    if rows.example.clusters is not None or rows.n < _FEWEST:
         return ()
     some = rows.take(np.arange(min(rows.n, MOST_ROWS)))
     residual = residuals(some)
@@ -103,7 +103,7 @@ def copies_warning(rows: Rows) -> tuple[str, ...]:
     predictions has such rows as well, but their labels differ as often as it says: pure sets of rows with one
     prediction are compared with how many of them independent labels would leave pure.
     """
-    if rows.sample.clusters is not None or rows.n < _FEWEST:
+    if rows.example.clusters is not None or rows.n < _FEWEST:
         return ()
     some = rows.take(np.arange(min(rows.n, MOST_ROWS)))
     if not isinstance(some.batch, (Classes, Reals)):

@@ -163,7 +163,7 @@ def _number(values: Any, row: int) -> float | str:
 
 def _is_set(rows: Rows, work: Work) -> str | None:
     """Say why a set is not tested; its mean was evaluated in any case."""
-    n, some = rows.n, rows.sample.predictions
+    n, some = rows.n, rows.example.predictions
     if isinstance(some, Point) or not isinstance(some, ClassPredictions):
         return NOT_ASKED
     if not work.tests:
@@ -257,12 +257,12 @@ def _regions(
 
 def _has_raters(rows: Rows, work: Work) -> str | None:
     """Say why the truth itself is not tested where labels are counts over raters."""
-    some = rows.sample.predictions
+    some = rows.example.predictions
     if not has_counts(rows) or not isinstance(some, ClassPredictions):
         return NOT_ASKED
     if not work.tests:
         return "tests=False"
-    if rows.sample.clusters is not None:
+    if rows.example.clusters is not None:
         return IN_CLUSTERS
     if isinstance(some, Ensemble) and some.holds_drawn_labels:
         return DRAWN_LABELS

@@ -85,7 +85,7 @@ def data_warnings(
     if rows.n < FEW_INSTANCES:
         count = f"{'is' if rows.n == 1 else 'are'} only {counted(rows.n, 'instance')}"
         warnings.append(f"There {count}: expect wide intervals and wide acceptance regions.")
-    predictions = rows.sample.predictions
+    predictions = rows.example.predictions
     if isinstance(predictions, ClassPredictions):
         warnings += _precision(predictions)
         warnings += _probabilities(survey.states["predictions"], rows.n)

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from credibly._arrays.checks import row_blocks, sum_tolerance
+from credibly._arrays.checks import row_tiles, sum_tolerance
 from credibly._arrays.errors import InputError, Remedy
 from credibly._arrays.namespace import Array
 from credibly._arrays.notes import Note
@@ -111,7 +111,7 @@ def kind_of_lone(content: Content, said: Said) -> str:
 def share_of_distributions(array: Array) -> float:
     """Return the share of last-axis rows that are not negative and sum to 1."""
     good = total = 0
-    for _, block in row_blocks(array):
+    for _, block in row_tiles(array):
         values = np.asarray(block, dtype=np.float64)
         tolerance = sum_tolerance(block if block.dtype.kind == "f" else values)
         with np.errstate(invalid="ignore", over="ignore"):  # infinities are told later, with their rows
@@ -143,7 +143,7 @@ def _looks_like(array: Array, names: Sequence[str] | None) -> tuple[str, str]:
         )
     low, high, whole, zeros = np.inf, -np.inf, True, False
     with np.errstate(all="ignore"):
-        for _, block in row_blocks(array):
+        for _, block in row_tiles(array):
             values = np.asarray(block, dtype=np.float64)
             finite = values[np.isfinite(values)]
             if finite.size:

@@ -67,12 +67,12 @@ class Minimum(NamedTuple):
     converged: Array  # (b,) of bool: largest slope below the tolerance, or no further decrease possible
 
 
-Loss = Callable[[Array, HostArray | None], tuple[Array, Array]]
+LossAndSlope = Callable[[Array, HostArray | None], tuple[Array, Array]]
 """From parameters (r, p) of the problems in `rows`, or of all, to values (r,) and their slopes (r, p)."""
 
 
 def minimise_batch(
-    objective: Loss,
+    objective: LossAndSlope,
     start: Array,
     *,
     tolerance: float | Array,
@@ -148,7 +148,7 @@ def _direction(slope: Array, moves: list[tuple[Array, Array, Array]], scale: Arr
 
 
 def _line_search(
-    objective: Loss,
+    objective: LossAndSlope,
     at: Array,
     value: Array,
     slope: Array,
@@ -182,7 +182,7 @@ def _line_search(
 
 
 def _of_those_left(
-    objective: Loss, tried: Array, accepted: Array, value: Array, slope: Array
+    objective: LossAndSlope, tried: Array, accepted: Array, value: Array, slope: Array
 ) -> tuple[Array, Array]:
     """Evaluate the problems that are not accepted, and no others, which are most of them."""
     rows = (~accepted).nonzero()[0]
@@ -314,7 +314,9 @@ def fit_weights(
     return Fit(xp.concat(found, axis=0), steps, unfinished)
 
 
-def _loss(columns: Columns, points: Array, labels: Array, counted: Array | None, penalty: Array) -> Loss:
+def _loss(
+    columns: Columns, points: Array, labels: Array, counted: Array | None, penalty: Array
+) -> LossAndSlope:
     """Sums of log losses and penalties, and their slopes."""
     xp, alike = columns.xp, columns.alike
     likely = likelihoods(points, labels)

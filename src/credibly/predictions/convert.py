@@ -20,7 +20,7 @@ from credibly.predictions.intervals import Intervals
 from credibly.predictions.label_checks import number_of_axes
 from credibly.predictions.label_counts import LabelCounts
 from credibly.predictions.label_reading import numbers_of
-from credibly.predictions.point import SCORES, Point, both_classes, stacked
+from credibly.predictions.point import SCORES, Point, both_classes, both_columns
 from credibly.predictions.regression import Gaussian
 from credibly.predictions.samples import Samples
 
@@ -146,7 +146,7 @@ def as_predictions(obj: Any, *, member_axis: int | None = None) -> Predictions:
     if array.ndim == 1 or (array.ndim == 2 and array.shape[1] == 1):
         return from_binary_scores(array)
     if array.ndim == 3 and array.shape[2] == 1:
-        members = Ensemble(stacked(array[:, :, 0]), member_axis=member_axis)
+        members = Ensemble(both_columns(array[:, :, 0]), member_axis=member_axis)
         members._set(notes=(SCORES, *members.notes))
         return members
     if array.ndim == 3:
@@ -284,19 +284,19 @@ def _from_labelled(obj: Any) -> Predictions:
             f"got a {type(obj).__name__} with {', '.join(map(str, obj.data_vars))}",
             "Select one: `dataset[name]`.",
         )
-    stacked = [name for name in MEMBER_DIMENSIONS if name in obj.dims]
-    rest = [name for name in obj.dims if name not in stacked]
-    if len(rest) != 2 and not (stacked and len(rest) == 1):
+    member_dims = [name for name in MEMBER_DIMENSIONS if name in obj.dims]
+    rest = [name for name in obj.dims if name not in member_dims]
+    if len(rest) != 2 and not (member_dims and len(rest) == 1):
         raise InputError(
             "labelled predictions",
             "must have two dimensions besides chain and draw (instances, then classes), or one (real draws)",
             f"got dimensions {tuple(obj.dims)}",
             "Select one variable and reduce or rename its dimensions.",
         )
-    values = as_array(obj.transpose(*stacked, *rest).values, "predictions")
-    if not stacked:
+    values = as_array(obj.transpose(*member_dims, *rest).values, "predictions")
+    if not member_dims:
         return Point(values)
-    members = values.reshape(-1, *values.shape[len(stacked) :])
+    members = values.reshape(-1, *values.shape[len(member_dims) :])
     if len(rest) == 2:
         return Ensemble(members, member_axis=0)
     if values.dtype.kind != "f":

@@ -168,7 +168,7 @@ def named(predictions: P, classes: tuple[str, ...] | None, index: Any = None) ->
     return made
 
 
-def joined(chunks: Sequence[Dataset]) -> Dataset:
+def joined_rows(chunks: Sequence[Dataset]) -> Dataset:
     """Return the rows of several chunks as one, in their order."""
 
     def together(arrays: Sequence[Any], axis: int = 0) -> Any:

@@ -32,7 +32,7 @@ from credibly._arrays.namespace import (
 from credibly._arrays.notes import counted
 from credibly.predictions.base import ClassPredictions
 from credibly.predictions.intervals import Intervals
-from credibly.predictions.point import Point, normalise_scores, remedy_for, softmax_logits
+from credibly.predictions.point import Point, normalise_scores, remedy_for_probs, softmax_logits
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -78,7 +78,7 @@ class Ensemble(ClassPredictions):
             self._set(probs=made.probs, weights=made.weights, notes=made.notes)
             return
         probs = members_second(as_real(self.probs, "probs"), "probs", member_axis)
-        probs, notes = require_distributions(probs, "probs", lambda bad: remedy_for(bad, "Ensemble"))
+        probs, notes = require_distributions(probs, "probs", lambda bad: remedy_for_probs(bad, "Ensemble"))
         weights = None if self.weights is None else check_weights(self.weights, probs)
         self._set(probs=probs, weights=weights, notes=notes)
 

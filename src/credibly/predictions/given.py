@@ -33,7 +33,7 @@ from credibly.predictions.label_checks import number_of_axes
 from credibly.predictions.label_counts import LabelCounts
 from credibly.predictions.label_reading import label_values
 from credibly.predictions.labels import read_labels
-from credibly.predictions.prediction_sets import remedy_for
+from credibly.predictions.prediction_sets import remedy_without_probs
 from credibly.predictions.rows import InMemory, Rows
 
 ROUTINE = "routine"
@@ -332,7 +332,7 @@ def require_single(some: Dataset, what: str, *, weighted: bool = False) -> None:
             what,
             "needs predicted probabilities or distributions",
             f"got {type(some.predictions).__name__}",
-            remedy_for(some.predictions, "Pass predictions first, then labels."),
+            remedy_without_probs(some.predictions, "Pass predictions first, then labels."),
         )
     if some.batch.weights is not None and not weighted:
         raise UnsupportedError(
@@ -342,7 +342,7 @@ def require_single(some: Dataset, what: str, *, weighted: bool = False) -> None:
 
 def require_independent(given: Any, what: str) -> None:
     """Raise in the name of `what` where rows belong together, which it does not allow for."""
-    some = given.sample if isinstance(given, Rows) else given
+    some = given.example if isinstance(given, Rows) else given
     if isinstance(some, Dataset) and some.clusters is not None:
         raise UnsupportedError(
             what,

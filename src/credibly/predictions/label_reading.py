@@ -93,7 +93,7 @@ def is_one_hot(table: Array) -> bool:
     return bool(xp.all(xp.sum(ones, axis=1) == 1) and xp.all(xp.sum(zeros + ones, axis=1) == table.shape[1]))
 
 
-def signs(labels: Array, notes: list[str]) -> Array:
+def without_signs(labels: Array, notes: list[str]) -> Array:
     """Return labels -1 and 1 of two classes without names as 0 and 1, as those who write them mean them."""
     xp = namespace(labels)
     if not xp.isdtype(labels.dtype, "signed integer") or not bool(xp.any(labels == -1)):

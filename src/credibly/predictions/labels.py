@@ -40,8 +40,8 @@ from credibly.predictions.label_reading import (
     label_values,
     named_classes,
     numbered_classes,
-    signs,
     without_axis,
+    without_signs,
 )
 from credibly.predictions.point import Point
 
@@ -86,7 +86,7 @@ class Classes(_Batch):
     n_classes: int
     weights: Array | None = None
 
-    def block(self, rows: slice, reps: slice) -> Array:
+    def shares(self, rows: slice = slice(None), reps: slice = slice(None)) -> Array:
         """Return one-hot labels (reps, rows, k) of one tile, times the weights."""
         xp = namespace(self.values)
         tile = self.values[reps, rows]
@@ -106,7 +106,7 @@ class Counts(_Batch):
         """Number of classes."""
         return int(self.values.shape[2])
 
-    def block(self, rows: slice, reps: slice) -> Array:
+    def shares(self, rows: slice = slice(None), reps: slice = slice(None)) -> Array:
         """Return label frequencies (reps, rows, k) of one tile, times the weights."""
         xp = namespace(self.values)
         tile = xp.astype(self.values[reps, rows, :], xp.float64)
@@ -223,7 +223,7 @@ def read_labels(
         )
     array = whole_numbers(array, notes)
     if k == 2 and names is None:
-        array = signs(array, notes)
+        array = without_signs(array, notes)
     if is_numpy(array) and array.dtype.kind == "b" and set(names or ()) == {"True", "False"}:
         array = named_classes(array.astype(np.str_), names, notes)
     elif is_numpy(array):

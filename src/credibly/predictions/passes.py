@@ -93,7 +93,7 @@ def merged_leaves(
     chunks: Rows, works: Sequence[Callable[[Dataset], Sums]], progress: Progress | None
 ) -> tuple[Sums, ...]:
     """Add up what every work finds in the leaves of chunks; rounding grows with the log of their number."""
-    leaf = leaf_rows(chunks.sample)
+    leaf = leaf_rows(chunks.example)
     sums = RowSums(leaf, _added)
     for spans in chunks.map(_Leafwise(tuple(works), leaf), progress):
         for span in spans:
@@ -101,12 +101,12 @@ def merged_leaves(
     return sums.total()
 
 
-def leaf_rows(sample: Dataset) -> int:
+def leaf_rows(example: Dataset) -> int:
     """Return the rows of a leaf, a power of two: on the host what stays in cache, elsewhere far more.
 
     It follows from the shape of a row, so that chunks of any size are cut at the same places.
     """
-    given = sample.predictions
+    given = example.predictions
     k = given.n_classes if isinstance(given, ClassPredictions) else 1
     elements = _LEAF_ELEMENTS if is_numpy(given._leading) else _DEVICE_ELEMENTS
     per_row = max(k, k * given.n_members // 8)  # members are read in tiles, their mean is kept

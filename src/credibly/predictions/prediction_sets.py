@@ -30,7 +30,7 @@ def require_claimed(claimed: Any) -> float:
     return float(claimed)
 
 
-def remedy_for(predictions: Predictions, remedy: str) -> str:
+def remedy_without_probs(predictions: Predictions, remedy: str) -> str:
     """Return what to do where probabilities are needed: `remedy`, or for sets the one test they have."""
     if isinstance(predictions, (PredictionSets, PredictionIntervals)):
         return "Such sets state no probabilities: use `evaluate` or `hypotests.set_coverage`."

@@ -32,10 +32,10 @@ from credibly._arrays.namespace import (
     as_float64,
     beside,
     clip,
+    concatenated,
     device,
     is_numpy,
     is_torch,
-    joined,
     like,
     namespace,
     ndtr,
@@ -100,7 +100,7 @@ def over_members(values: Array, weights: Array | None, axis: int = 1) -> Array:
     return xp.sum(values * xp.reshape(weights, tuple(shape)), axis=axis)
 
 
-def weights_of_rows(weights: Array | None, rows: slice) -> Array | None:
+def shares_of_rows(weights: Array | None, rows: slice) -> Array | None:
     """Return the weights (1 or n, m) of some rows."""
     return weights if weights is None or weights.shape[0] == 1 else weights[rows, :]
 
@@ -126,10 +126,9 @@ def mixture_quantiles(mean: Array, std: Array, levels: Array, weights: Array | N
     width = width if width < _FEW_LEVELS else max(_NODES, width)
     step = CACHE_ELEMENTS // width if is_numpy(mean) else rows_within_budget(8 * 32 * width)
     parts = (
-        _invert(mean[rows, :], std[rows, :], levels, weights_of_rows(weights, rows))
-        for rows in tiles(n, step)
+        _invert(mean[rows, :], std[rows, :], levels, shares_of_rows(weights, rows)) for rows in tiles(n, step)
     )
-    return joined(parts, n)
+    return concatenated(parts, n)
 
 
 class _Mixture(NamedTuple):

@@ -22,7 +22,7 @@ from credibly._arrays.philox import Seed, Stream, Uniforms
 from credibly._arrays.progress import Progress
 from credibly.predictions.base import ClassPredictions
 from credibly.predictions.clusters import Clusters, as_ids, block_ids, clusters_of, ids_of_contents, panel_ids
-from credibly.predictions.dataset import Dataset, joined
+from credibly.predictions.dataset import Dataset, joined_rows
 from credibly.predictions.labels import Classes, Counts
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ class Rows(ABC):
 
     @property
     @abstractmethod
-    def sample(self) -> Dataset:
+    def example(self) -> Dataset:
         """A few rows: they tell what kind of predictions and labels all of them are."""
 
     def take(self, rows: HostArray, progress: Progress | None = None) -> Dataset:
@@ -90,7 +90,7 @@ class Rows(ABC):
             The rows, one after the other.
         """
         found = self.map(partial(_rows_inside, rows), progress)
-        return joined([part for part in found if part is not None])
+        return joined_rows([part for part in found if part is not None])
 
     def loaded(self, most: int = 0) -> Dataset | None:
         """Return all rows in memory; None where they are not there yet and more than `most`.
@@ -113,7 +113,7 @@ class Rows(ABC):
 
     def blocked(self, blocks: int) -> Rows:
         """Return the same rows in blocks of at least so many consecutive ones, within clusters if given."""
-        if self.sample.clusters is None:
+        if self.example.clusters is None:
             return self.changed(partial(_blocked, blocks, self.n))
         ids = np.concatenate(list(self.map(_clusters)))
         return self.changed(partial(_of_panel, panel_ids(ids, blocks)))
@@ -125,7 +125,7 @@ class Rows(ABC):
     @cached_property
     def clusters(self) -> Clusters | None:
         """Which rows belong together; None where all are independent."""
-        if self.sample.clusters is None:
+        if self.example.clusters is None:
             return None
         return clusters_of(list(self.map(_clusters)))
 
@@ -191,7 +191,7 @@ class Rows(ABC):
         ndarray (r,) or (columns, r)
             What a sort would put there, in every column.
         """
-        first = values_of(self.sample)
+        first = values_of(self.example)
         columns = 1 if first.ndim == 1 else first.shape[1]
         work = _use_weighted if weighted else _use
         found = order_statistics(lambda use: self.map(partial(work, use, values_of)), ranks, columns)
@@ -204,7 +204,7 @@ class Rows(ABC):
             "must be a sum over instances",
             "it is opaque",
             "Gather the mean predictions first: `chunks.gather()`, n k numbers in memory."
-            if isinstance(self.sample.predictions, ClassPredictions)
+            if isinstance(self.example.predictions, ClassPredictions)
             else "Read all rows into memory: `load(path)`, or arrays in place of chunks.",
         )
 
@@ -252,7 +252,7 @@ class InMemory(Rows):
         return len(self.whole.predictions)
 
     @property
-    def sample(self) -> Dataset:
+    def example(self) -> Dataset:
         """All rows: they are there."""
         return self.whole
 
@@ -346,9 +346,9 @@ class RowChoice(Rows):
         return self.whole.engine
 
     @property
-    def sample(self) -> Dataset:
+    def example(self) -> Dataset:
         """The first rows of the whole: kinds and sizes are the same everywhere."""
-        some = self.whole.sample
+        some = self.whole.example
         return (self.choose(some) or some) if self.n == self.whole.n else some
 
     def with_groups(self, groups: HostArray) -> Rows:
@@ -376,7 +376,7 @@ def group_rows(group: Any, chunk: Dataset) -> Dataset | None:
 def rows_up_to(seed: Seed, stream: Stream, most: float, chunk: Dataset) -> Dataset | None:
     """Return the rows whose uniform number is at most `most`; every chunk knows its own numbers."""
     own = slice(chunk.start, chunk.start + len(chunk.predictions))
-    return _taken(chunk, np.flatnonzero(Uniforms(seed, stream).block(slice(0, 1), own)[0] <= most))
+    return _taken(chunk, np.flatnonzero(Uniforms(seed, stream).draw(slice(0, 1), own)[0] <= most))
 
 
 def _taken(chunk: Dataset, rows: HostArray) -> Dataset | None:
@@ -417,13 +417,13 @@ def _blocked(blocks: int, n: int, chunk: Dataset) -> Dataset:
 
 def one_rater(rows: Rows, seed: Seed) -> tuple[Rows, tuple[str, ...]]:
     """Return rows with one label per instance, and a note where it was drawn from several raters."""
-    if not isinstance(rows.sample.batch, Counts):
+    if not isinstance(rows.example.batch, Counts):
         return rows, ()
     note = (
         "one label per instance was tested, drawn from its raters with the seed of the test, because "
         "labels of one instance are not independent"
     )
-    if isinstance(rows.sample.predictions, ClassPredictions):  # which sets without probabilities are not
+    if isinstance(rows.example.predictions, ClassPredictions):  # which sets without probabilities are not
         note += "; `validity_test` uses all of them"
     return rows.changed(partial(_one_rater, seed)), (note,)
 
@@ -434,7 +434,7 @@ def _one_rater(seed: Seed, chunk: Dataset) -> Dataset:
     assert isinstance(counts, Counts)
     table = to_host(counts.values)[0].astype(np.float64)
     own = slice(chunk.start, chunk.start + len(table))
-    place = Uniforms(seed, Stream.RATERS).block(slice(0, 1), own)[0] * table.sum(axis=1)
+    place = Uniforms(seed, Stream.RATERS).draw(slice(0, 1), own)[0] * table.sum(axis=1)
     # the last class that anybody gave, where the place rounds up to the number of raters
     last = counts.n_classes - 1 - np.argmax(table[:, ::-1] > 0, axis=1)
     drawn = np.minimum((place[:, None] >= np.cumsum(table, axis=1)).sum(axis=1), last)

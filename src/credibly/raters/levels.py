@@ -26,7 +26,7 @@ FEW_CELLS_REFUSAL = (
     f"down to .80); "
     "use more bins, or bins of equal mass"
 )
-Terms = Mapping[str, tuple[float, ...]]
+TermFactors = Mapping[str, tuple[float, ...]]
 """Names of terms and their coefficients over the means of a level."""
 
 Refusals = Mapping[str, str]
@@ -34,7 +34,7 @@ NO_REFUSALS: Refusals = {}
 _ROUNDING = 1e-12
 
 
-def products_of(terms: Sequence[Terms]) -> list[tuple[int, int]]:
+def products_of(terms: Sequence[TermFactors]) -> list[tuple[int, int]]:
     """Return which products of contributions the variances of these terms need."""
     found: set[tuple[int, int]] = set()
     for one in terms:
@@ -83,7 +83,7 @@ class Level:
         """What is independent: instances, or clusters of them."""
         return self.n if self.sizes is None else self.sizes.size
 
-    def _clustered(self, terms: Terms) -> tuple[str | None, list[dict[str, Any]]]:
+    def _clustered(self, terms: TermFactors) -> tuple[str | None, list[dict[str, Any]]]:
         """Return why clusters have no interval, and of every term their number and degrees of freedom."""
         if self.sizes is None or self.independent is None:
             return None, [{} for _ in terms]
@@ -120,7 +120,7 @@ class Level:
         number = np.sqrt(floor).sum(axis=-1) ** 2 / np.where(total > 0, total, 1.0) / shared
         return dataclasses.replace(self, covariance=covariance, few_cells=np.asarray(number < FEW_CELLS))
 
-    def with_skewness(self, terms: Terms, third: HostArray, total3: float, total: float) -> Level:
+    def with_skewness(self, terms: TermFactors, third: HostArray, total3: float, total: float) -> Level:
         """Return the same level with the skewness of these terms, from sums of w^3 v, w^3 v^2 and w^3 v^3."""
         if self.covariance is None:
             return self
@@ -147,7 +147,7 @@ class Level:
         covariance = None if self.covariance is None else self.covariance * factor**2
         return dataclasses.replace(self, mean=self.mean * factor, covariance=covariance)
 
-    def _combined(self, terms: Terms) -> tuple[HostArray, HostArray | None]:
+    def _combined(self, terms: TermFactors) -> tuple[HostArray, HostArray | None]:
         """Return all linear combinations of the means, (terms, ...), and their standard errors."""
         c = np.asarray(list(terms.values()), dtype=np.float64)
         t, shape = c.shape[1], self.mean.shape[1:]
@@ -158,7 +158,7 @@ class Level:
         variance = (half * c[:, :, None]).sum(axis=1).reshape(-1, *shape)
         return value, np.sqrt(np.maximum(variance, 0.0))
 
-    def totals(self, terms: Terms, refusals: Refusals = NO_REFUSALS) -> dict[str, Estimate]:
+    def totals(self, terms: TermFactors, refusals: Refusals = NO_REFUSALS) -> dict[str, Estimate]:
         """Return linear combinations of the means of a level without axes, by name."""
         values, errors = self._combined(terms)
         few, clustered = self._clustered(terms)
@@ -182,7 +182,7 @@ class Level:
             )
         return found
 
-    def arrays(self, terms: Terms, refusals: Refusals = NO_REFUSALS) -> dict[str, Estimates]:
+    def arrays(self, terms: TermFactors, refusals: Refusals = NO_REFUSALS) -> dict[str, Estimates]:
         """Return linear combinations of the means, entry by entry, by name."""
         values, errors = self._combined(terms)
         few, clustered = self._clustered(terms)
@@ -204,7 +204,7 @@ def levels(
     sums: State,
     moments: State,
     n_columns: int,
-    offered: Terms,
+    offered: TermFactors,
     settings: Mapping[str, Any],
     notes: tuple[str, ...],
 ) -> tuple[Level, Level]:
@@ -235,7 +235,7 @@ def levels(
     return rows, columns
 
 
-def _of_clusters(level: Level, moments: State, offered: Terms, total: float) -> Level:
+def _of_clusters(level: Level, moments: State, offered: TermFactors, total: float) -> Level:
     """Return a level whose covariance is that of clusters: each is one row, with the sums of its rows.
 
     `level` is of all columns together where its means have no axis, else of every column.

@@ -62,7 +62,7 @@ class Evidence:
 
 
 @dataclasses.dataclass(frozen=True)
-class Pairs:
+class PairMeans:
     """Per cell: sum of the weighted deviations, the mean of d_i d_j over pairs, and two factors of h.
 
     ``h_i = 2 scale d_i (total - w_i d_i) - shift``, with scale W / (W^2 - sum w^2) and shift the mean;
@@ -141,7 +141,7 @@ def as_units(state: State) -> State:
 def row_moments(
     evidence: Evidence,
     cells: Array,
-    pairs: Pairs,
+    pairs: PairMeans,
     products: Iterable[tuple[int, int]],
     offered: Sequence[tuple[float, ...]],
 ) -> State:

@@ -22,8 +22,8 @@ from credibly._arrays.order_statistics import order_statistics
 from credibly.predictions import Dataset
 from credibly.predictions.clusters import Clusters
 from credibly.predictions.rows import weights_of_rows
-from credibly.raters.levels import Level, Terms, levels, products_of
-from credibly.raters.moments import Evidence, Pairs, as_units, cell_index, cell_sums, row_moments
+from credibly.raters.levels import Level, TermFactors, levels, products_of
+from credibly.raters.moments import Evidence, PairMeans, as_units, cell_index, cell_sums, row_moments
 from credibly.raters.population import Population
 from credibly.results.decompositions import RaterBins
 from credibly.statistics.cells import (
@@ -45,7 +45,7 @@ _KEPT_ELEMENTS = 2**19
 
 
 @dataclasses.dataclass(frozen=True)
-class Cut:
+class Binned:
     """How predicted values are binned."""
 
     n_bins: int
@@ -68,9 +68,9 @@ class Summary:
 def summarise(
     population: Population,
     evidence: Callable[[Dataset], Evidence],
-    cut: Cut,
-    terms: Sequence[Terms],
-    offered: Terms,
+    cut: Binned,
+    terms: Sequence[TermFactors],
+    offered: TermFactors,
     settings: Mapping[str, Any],
     notes: tuple[str, ...],
     *,
@@ -111,7 +111,7 @@ def _reader(
 
 
 def edges_of(
-    population: Population, evidence: Callable[[Dataset], Evidence], cut: Cut, least: int | None
+    population: Population, evidence: Callable[[Dataset], Evidence], cut: Binned, least: int | None
 ) -> HostArray:
     """Return the edges of the bins: the same for all columns, or one row per column."""
     if cut.binning == "equal_width":
@@ -122,7 +122,7 @@ def edges_of(
         return (found for found in population.reduce(work, least=least) if found is not None)
 
     n_columns = next(read(_width))
-    if population.rows.sample.checked_weights is None:
+    if population.rows.example.checked_weights is None:
         n = population.n if least is None else population.n + population.n_left_out
         ranks = edge_ranks(n, cut.n_bins, cut.closed)
     else:
@@ -136,7 +136,7 @@ def edges_of(
 def _in_cells(
     evidence: Callable[[Dataset], Evidence],
     edges: HostArray,
-    cut: Cut,
+    cut: Binned,
     clusters: Clusters | None,
     tile: Dataset,
 ) -> InCells:
@@ -209,7 +209,7 @@ def plugin_loss(state: State) -> HostArray:
     return np.asarray(weight / state["total"] * gap**2)
 
 
-def pairs(state: State) -> Pairs:
+def pairs(state: State) -> PairMeans:
     """Return the sums and means over pairs of rows, per cell."""
     weight = state["weight"]
     total = state["observed"] - state["predicted"]
@@ -219,7 +219,7 @@ def pairs(state: State) -> Pairs:
     # a cell of two rows has one product, and both rows would share its spread: half of it would be lost
     spread = np.where(state["size"] == 2, math.sqrt(2.0), 1.0)
     scale = np.where(several, spread * weight / number, 0.0)
-    return Pairs(total, mean, spread * mean, scale, state.get("cluster_gap"))
+    return PairMeans(total, mean, spread * mean, scale, state.get("cluster_gap"))
 
 
 def debiased_loss(state: State) -> HostArray:

@@ -281,7 +281,7 @@ def _tests_and_curve(
     Without replicates there are neither tests nor curves of real values, whose coverage has no band of
     clusters. The curve is None for quantiles without symmetric levels, too.
     """
-    given, drawn = rows.sample.predictions, (n_resamples, seed)
+    given, drawn = rows.example.predictions, (n_resamples, seed)
     asked: dict[str, Asking[Any]] = {}
     if isinstance(given, RealPredictions):
         if not n_resamples or rows.clusters is not None:

@@ -33,7 +33,7 @@ from credibly.predictions import (
     as_predictions,
     paired,
 )
-from credibly.predictions.prediction_sets import remedy_for
+from credibly.predictions.prediction_sets import remedy_without_probs
 from credibly.recalibrate.scores import IMPOSSIBLE, Scores, classes_apart, scores_of, weights_of
 
 
@@ -109,7 +109,7 @@ def checked(predictions: Any) -> ClassPredictions:
             "this recalibration",
             "is defined for class predictions",
             f"got {type(given).__name__}",
-            remedy_for(given, "Use `SpreadScaling`, `IsotonicRecalibration` or `QuantileShift`."),
+            remedy_without_probs(given, "Use `SpreadScaling`, `IsotonicRecalibration` or `QuantileShift`."),
         )
     return given
 
@@ -129,7 +129,7 @@ def fit_data(predictions: Any, labels: Any, sample_weight: Any = None) -> FitDat
         counts = np.zeros((batch.n, batch.n_classes), order="F")
         counts[np.arange(batch.n), batch.values[0]] = 1.0 if weight is None else weight
     elif isinstance(batch, Classes):
-        counts = batch.block(slice(None), slice(None))[0, ...]
+        counts = batch.shares()[0, ...]
     else:
         counts = xp.astype(batch.values[0, ...], xp.float64)
         counts = counts if weight is None else counts * weight[:, None]

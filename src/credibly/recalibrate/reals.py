@@ -20,7 +20,7 @@ from credibly.predictions import (
     as_predictions,
     paired,
 )
-from credibly.predictions.prediction_sets import remedy_for
+from credibly.predictions.prediction_sets import remedy_without_probs
 from credibly.predictions.quantiles import in_common_terms
 from credibly.recalibrate.base import Recalibration
 from credibly.recalibrate.fit_data import digest_of
@@ -98,7 +98,7 @@ class RealRecalibration(Recalibration):
                 f"`{type(self).__name__}`",
                 "is defined for Gaussian, Samples and Quantiles predictions",
                 f"got {type(given).__name__}",
-                remedy_for(given, "Use `TemperatureScaling` for classes."),
+                remedy_without_probs(given, "Use `TemperatureScaling` for classes."),
             )
         return given
 

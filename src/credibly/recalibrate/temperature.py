@@ -159,7 +159,7 @@ def temperature_objective(data: FitData) -> Callable[[float], Moments]:
     share = weight / total
     _require_interior(z, share, linear)
     n, k = z.shape
-    step = max(1, CACHE_ELEMENTS // k) if is_numpy(z) else rows_within_budget(32 * k, 0.5)
+    step = max(1, CACHE_ELEMENTS // k) if is_numpy(z) else rows_within_budget(32 * k, 0.5, z)
 
     def moments(inverse: float) -> Moments:
         loss = slope = curvature = 0.0

@@ -61,7 +61,7 @@ class DaskScan(Rows):
         return int(self.predictions.shape[self._row_axis])
 
     @cached_property
-    def sample(self) -> Dataset:
+    def example(self) -> Dataset:
         """The first rows: they tell what kind of predictions and labels all of them are."""
         return first_rows(next(iter(self._tasks(_itself))).compute())
 
@@ -74,13 +74,13 @@ class DaskScan(Rows):
         """Return ``work(chunk)`` for all blocks, kept where they are worked on."""
         if not isinstance(self.engine, Cluster):
             return list(self.map(work))
-        expected = Shape.of(self.sample)
+        expected = Shape.of(self.example)
         tasks = self._tasks(lambda chunk, name: work_on(work, expected, chunk, name))
         return [self.engine.client.compute(task) for task in tasks]
 
     def map(self, work: Callable[[Dataset], T], progress: Progress | None = None) -> Iterator[T]:
         """Yield ``work(chunk)`` for all blocks in the order of their rows."""
-        expected = Shape.of(self.sample)
+        expected = Shape.of(self.example)
         done = 0
         rows = self.predictions.chunks[self._row_axis]
         tasks = self._tasks(lambda chunk, name: work_on(work, expected, chunk, name))
@@ -114,7 +114,7 @@ class DaskScan(Rows):
             start += length
 
     def __repr__(self) -> str:
-        kind = type(self.sample.predictions).__name__
+        kind = type(self.example.predictions).__name__
         return (
             f"Scan(n={self.n}, {kind}, {len(self.labels.chunks[0])} Dask blocks, engine={self.engine.name})"
         )

@@ -29,7 +29,7 @@ AHEAD = 4
 RUN_AGAIN = "Finished parts are kept if `out` was given: run it again."
 
 
-class Pool(Engine):
+class Executors(Engine):
     """An executor of `concurrent.futures`: threads or processes of this machine.
 
     Parameters
@@ -107,7 +107,7 @@ class Pool(Engine):
         return _living_workers()
 
 
-class Cluster(Pool):
+class Cluster(Executors):
     """The workers of a `distributed.Client`; what a killed worker had is computed again by another.
 
     Not the executor that a client can give: its futures cannot be arguments of tasks, so that sums would
@@ -201,7 +201,7 @@ def as_engine(engine: Any) -> Engine:
     if named is None or (isinstance(named, str) and named == "serial"):
         return Engine()
     if isinstance(named, concurrent.futures.Executor):
-        return Pool(named)
+        return Executors(named)
     if hasattr(named, "submit") and hasattr(named, "nthreads"):
         return Cluster(named)
     raise InputTypeError(

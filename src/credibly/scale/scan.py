@@ -69,7 +69,7 @@ class Scan(Rows):
         return self.pieces[-1].stop
 
     @cached_property
-    def sample(self) -> Dataset:
+    def example(self) -> Dataset:
         """The first rows, with what is known of all: they tell the kind of predictions and labels."""
         notes = self.notes
         if self.source:
@@ -93,11 +93,11 @@ class Scan(Rows):
 
     def held(self, work: Callable[[Dataset], T]) -> list[Any]:
         """Return ``work(chunk)`` for all chunks, kept where they are worked on."""
-        return self.engine.held(partial(_read_and_work, work, Shape.of(self.sample)), self.pieces)
+        return self.engine.held(partial(_read_and_work, work, Shape.of(self.example)), self.pieces)
 
     def map(self, work: Callable[[Dataset], T], progress: Progress | None = None) -> Iterator[T]:
         """Yield ``work(chunk)`` for all chunks in the order of their rows."""
-        shape = Shape.of(self.sample)
+        shape = Shape.of(self.example)
         results: Iterator[T]
         if self.engine.name == "serial":
             ready = read_ahead(self.pieces)
@@ -119,7 +119,7 @@ class Scan(Rows):
         return gathered(self)
 
     def __repr__(self) -> str:
-        kind = type(self.sample.predictions).__name__
+        kind = type(self.example.predictions).__name__
         return f"Scan(n={self.n}, {kind}, {len(self.pieces)} chunks, engine={self.engine.name})"
 
 

@@ -151,7 +151,7 @@ def decision_costs(
     )
     table = _cost_table(costs, given.n_classes)
     names = tuple(map(str, range(len(table)) if actions is None else actions))
-    classes = rows.sample.classes or tuple(map(str, range(given.n_classes)))
+    classes = rows.example.classes or tuple(map(str, range(given.n_classes)))
     once = len(names) == len(table) == len(set(names))
     rule = f"must name each of the {len(table)} rows of `costs` once"
     require(once, rule, "Name every action once.", actions=list(names))
@@ -287,12 +287,12 @@ def _cluster_errors(
 
 def _class_rows(rows: Rows, what: str) -> tuple[Rows, ClassPredictions]:
     """Return rows of class predictions with one label each, and some of the predictions."""
-    given = rows.sample.predictions
+    given = rows.example.predictions
     if not isinstance(given, ClassPredictions):
         raise InputTypeError(
             f"`{what}`", "needs class predictions", f"got {type(given).__name__}", "Pass class predictions."
         )
-    if not isinstance(rows.sample.batch, Classes) or rows.sample.batch.weights is not None:
+    if not isinstance(rows.example.batch, Classes) or rows.example.batch.weights is not None:
         raise UnsupportedError(
             f"`{what}`",
             "takes one unweighted label per instance",

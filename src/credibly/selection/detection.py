@@ -271,7 +271,7 @@ def detection(
     good = is_number(tpr) and 0 < tpr <= 1
     require(good, "must be above 0 and at most 1", "Write 0.95 for 95 %.", tpr=tpr)
     rows = as_rows(predictions, labels)
-    given = rows.sample.predictions
+    given = rows.example.predictions
     if not isinstance(given, ClassPredictions):
         raise InputTypeError(
             "`detection`", "needs class predictions", f"got {type(given).__name__}", "Pass class predictions."
@@ -466,7 +466,7 @@ def _false_alarms(
     orders = {name: _ordered(u) for name, u in values.items()}
     drawn: dict[str, list[float]] = {name: [] for name in values}
     for d in range(n_resamples):
-        rows = (uniforms.block(slice(d, d + 1), slice(0, n))[0] * n).astype(np.int64)
+        rows = (uniforms.draw(slice(d, d + 1), slice(0, n))[0] * n).astype(np.int64)
         weight = np.bincount(rows, minlength=n).astype(np.float64)
         if not 0 < weight[events].sum() < n:
             continue  # nothing to tell apart in it

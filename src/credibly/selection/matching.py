@@ -83,11 +83,11 @@ def matched_models(models: dict[str, Rows]) -> dict[str, Rows]:
 def _in_step(models: dict[str, Rows]) -> bool:
     """Tell whether all models have the ids and the classes of the first, as far as they have some."""
     (_, first), *others = models.items()
-    classes, keys = first.sample.classes, None
+    classes, keys = first.example.classes, None
     for _, rows in others:
-        if classes is not None and rows.sample.classes is not None and rows.sample.classes != classes:
+        if classes is not None and rows.example.classes is not None and rows.example.classes != classes:
             return False
-        if first.sample.ids is None or rows.sample.ids is None:
+        if first.example.ids is None or rows.example.ids is None:
             continue
         keys = _ids(first) if keys is None else keys
         if keys != _ids(rows):
@@ -105,7 +105,7 @@ def _ids_of(data: Dataset) -> list[Any]:
 
 def _rows_that_fit(rows: Rows) -> int:
     """Return how many such rows fit into half of the memory budget."""
-    given = rows.sample.predictions
+    given = rows.example.predictions
     return rows_within_budget(8 * int(np.prod(given._leading.shape[1:])), 0.5)
 
 

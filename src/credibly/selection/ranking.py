@@ -22,7 +22,7 @@ from credibly._arrays.progress import Progress
 from credibly._arrays.sums import count_cells
 from credibly.credal.sets import DIRICHLET_SAMPLES
 from credibly.predictions import ClassPredictions, Labels, RealPredictions, Rows, as_rows
-from credibly.predictions.prediction_sets import remedy_for
+from credibly.predictions.prediction_sets import remedy_without_probs
 from credibly.results.base import require_level
 from credibly.results.scores import EpistemicScore
 from credibly.selection.matching import matched_models
@@ -68,7 +68,7 @@ def bootstrap_means(
     uniforms = Uniforms(seed, Stream.MODELS)
     means = np.empty((n_resamples, values.shape[1]))
     for reps in tiles(n_resamples, min(_TILE, rows_within_budget(32 * n, 0.5))):
-        rows = (uniforms.block(reps, slice(0, n)) * n).astype(np.int64)
+        rows = (uniforms.draw(reps, slice(0, n)) * n).astype(np.int64)
         counts = count_cells(rows, n)
         drawn = n if sizes is None else (counts @ sizes)[:, None]
         means[reps] = counts @ finite / drawn
@@ -92,13 +92,13 @@ def models_as_rows(
     n_classes: dict[str, int] = {}
     for name, predictions in models.items():
         rows = as_rows(predictions, labels, clusters=clusters, blocks=blocks)
-        one = rows.sample.predictions
+        one = rows.example.predictions
         if not isinstance(one, (ClassPredictions, RealPredictions)):
             raise InputTypeError(
                 f"model {name!r}",
                 "must hold predicted probabilities or distributions",
                 f"got {type(one).__name__}",
-                remedy_for(
+                remedy_without_probs(
                     one,
                     "Use `Point`, `Ensemble`, `Intervals`, `Belief` or `Dirichlet`; for real values "
                     "`Gaussian`, `Samples` or `Quantiles`.",
@@ -122,7 +122,7 @@ def models_as_rows(
             f"{real[0]!r} predicts real values, {other!r} classes",
             "Compare them separately.",
         )
-    labelled = [one.sample.labels is not None for one in found.values()]
+    labelled = [one.example.labels is not None for one in found.values()]
     if any(labelled) and not all(labelled):
         raise InputTypeError(
             "the models",
@@ -304,7 +304,7 @@ def rank_models(
     given = models_as_rows(models, labels, clusters, blocks)
     require_level(level)
     n_resamples = require_integer(n_resamples, "n_resamples", 100)
-    real = isinstance(next(iter(given.values())).sample.predictions, RealPredictions)
+    real = isinstance(next(iter(given.values())).example.predictions, RealPredictions)
     if real or statistics is not None:
         from credibly.selection.real_models import rank_real_models  # which bootstraps as is done here
 

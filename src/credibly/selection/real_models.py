@@ -116,7 +116,7 @@ def rank_real_models(
     progress: Progress | None,
 ) -> ScoreRanking:
     """Rank models of real values, or models of classes by the scores that were named."""
-    samples = {name: one.sample.predictions for name, one in given.items()}
+    samples = {name: one.example.predictions for name, one in given.items()}
     levels = shared_levels([one for one in samples.values() if isinstance(one, RealPredictions)])
     terms = {name: _in_terms(one[:2], levels) for name, one in samples.items()}
     notes = [] if levels is None else [levels_note(levels)]

@@ -44,7 +44,7 @@ from credibly.predictions import (
     as_point,
     as_rows,
 )
-from credibly.predictions.dataset import joined
+from credibly.predictions.dataset import joined_rows
 from credibly.results.scores import Dependence, EpistemicScore, Group, Spread
 from credibly.selection.settings import ScoreMeasure, ScoreSettings, checked_settings, imprecision_of
 from credibly.selection.standings import NEGLIGIBLE, require_tradeoff
@@ -122,7 +122,7 @@ _ANSWERS = ("right", "confidence", "entropy")
 
 def require_scorable(rows: Rows, name: str = "predictions") -> None:
     """Raise where numbers of a row would depend on the rows beside it, and these are elsewhere."""
-    if len(rows.sample) < rows.n and isinstance(rows.sample.predictions, Dirichlet):
+    if len(rows.example) < rows.n and isinstance(rows.example.predictions, Dirichlet):
         raise UnsupportedError(
             f"model {name!r} in chunks",
             "must be a set of distributions",
@@ -133,7 +133,7 @@ def require_scorable(rows: Rows, name: str = "predictions") -> None:
 
 def scored_rows(rows: Rows, settings: ScoreSettings, *, dependences: bool) -> ScoredRows:
     """Score all rows in one pass."""
-    given = rows.sample.predictions
+    given = rows.example.predictions
     if not isinstance(given, ClassPredictions):
         as_set(given)  # raises with the kinds that can be read as sets
     return _side_by_side(list(rows.map(partial(_score, settings, rows.n if dependences else None))))
@@ -241,7 +241,7 @@ def _side_by_side(parts: list[ScoredRows]) -> ScoredRows:
         **{name: together([getattr(part, name) for part in parts]) for name in _PER_ROW},
         answers=Answers(*(together([getattr(part.answers, name) for part in parts]) for name in _ANSWERS)),
         target=dataclasses.replace(first.target, values=values),
-        few=joined(few) if few else None,
+        few=joined_rows(few) if few else None,
         notes=merged(part.notes for part in parts),
     )
 

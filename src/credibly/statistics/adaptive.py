@@ -24,7 +24,7 @@ from credibly.statistics.batches import positive
 from credibly.statistics.cells import CellStatistic, dyadic_cells
 from credibly.statistics.protocol import ONE_CLASS, Plan, State, Story, Traits
 from credibly.statistics.terms import Events
-from credibly.statistics.walks import Target
+from credibly.statistics.walks import TargetName
 
 _REFUSAL = (
     "it is a test statistic in units of its own spread: its value is not a property of the model that an "
@@ -57,7 +57,7 @@ class TCal(CellStatistic):
     """
 
     most_bins: int = 64
-    target: Target = "top_label"
+    target: TargetName = "top_label"
     name: ClassVar[str] = "t_cal"
     traits: ClassVar[Traits] = Traits(tail="greater", labels=ONE_CLASS, range=None, duplicate_invariant=False)
     reference: ClassVar[str] = "Lee et al. 2023"

@@ -22,7 +22,7 @@ def widening(scatter: Any, seen: Any) -> HostArray:
     return np.asarray(np.sqrt(np.maximum(1.0, ratio)))
 
 
-def label_values(labels: Labels, xp: Any, dtype: Any) -> Array:
+def one_hot(labels: Labels, xp: Any, dtype: Any) -> Array:
     """Return one-hot labels or label frequencies as (b, k, n), without weights."""
     if isinstance(labels, Counts):
         return xp.astype(xp.permute_dims(frequencies(labels), (0, 2, 1)), dtype)
@@ -78,7 +78,7 @@ def gather(table: Array, labels: Array) -> Array:
 
 def frequencies(labels: Counts) -> Array:
     """Return the share of raters of every class, (b, n, k)."""
-    return Counts(labels.values).block(slice(None), slice(None))
+    return Counts(labels.values).shares()
 
 
 def weighted(weights: Array, values: Array) -> Array:

@@ -92,7 +92,7 @@ def inner_edges(
 
     Rows with weights count as if they were repeated.
     """
-    if rows.sample.checked_weights is None:
+    if rows.example.checked_weights is None:
         return rows.ranked(values_of, edge_ranks(rows.n, n_bins, closed))
     total = sum(float(part) for part in rows.map(_total_weight))
     return rows.ranked(values_of, weight_ranks(total, n_bins, closed), weighted=True)

@@ -175,7 +175,7 @@ def spaced_rows(rows: Rows, most: int) -> Predictions:
     Rows with weights are spaced as if each were listed as often as its weight says: one of weight 0 is not.
     """
     chosen = spaced(rows.n, most)
-    if rows.sample.checked_weights is not None:
+    if rows.example.checked_weights is not None:
         chosen = _spaced_by_weight(np.concatenate(list(rows.map(weights_of_rows))), most)
     first, *others = (one for one in rows.map(partial(_rows_among, chosen)) if one is not None)
     if not others:  # on its device, with its graph

@@ -177,6 +177,11 @@ class Linear(Bound):
         own = type(self.terms)
         return self.terms.shared or (self.statistic.identity, own.sums, own.observed)
 
+    @property
+    def is_lean(self) -> bool:
+        """Whether many label vectors are summed up without anything of their size."""
+        return "square" not in self.needs and bool(self.terms.is_lean)
+
     def states_with(self, others: Sequence[Any], labels: Labels) -> list[State]:
         """Return the sums of all; equal ones are taken once."""
         if self.terms.shared is None:

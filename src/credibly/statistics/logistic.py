@@ -18,7 +18,7 @@ from credibly._arrays.namespace import HostArray, to_host
 from credibly.predictions import Classes, ClassPredictions, as_rows
 from credibly.results.base import Result
 from credibly.results.estimates import Estimate, cluster_error
-from credibly.statistics.over_rows import gathered, require_rows
+from credibly.statistics.over_rows import gathered, require_defined
 from credibly.statistics.proper import accuracy
 
 _STEPS = 50
@@ -97,15 +97,15 @@ def logistic_calibration(
     0.3685
     """
     rows = as_rows(predictions, labels, clusters=clusters, blocks=blocks)
-    require_rows(accuracy, rows)
-    given = rows.sample.predictions
+    require_defined(accuracy, rows)
+    given = rows.example.predictions
     assert isinstance(given, ClassPredictions)
     if given.n_classes != 2:
         remedy = "Pass the probabilities of one class and of all others together."
         raise UnsupportedError(
             "`logistic_calibration`", "is for two classes", f"got {given.n_classes}", remedy
         )
-    if not isinstance(rows.sample.batch, Classes) or rows.sample.batch.weights is not None:
+    if not isinstance(rows.example.batch, Classes) or rows.example.batch.weights is not None:
         raise UnsupportedError(
             "`logistic_calibration`",
             "takes one label per instance",

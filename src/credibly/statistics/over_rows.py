@@ -2,10 +2,10 @@
 
 Rows in memory are one dataset: a statistic is bound to it once, and its sums stay on their device. Rows in
 chunks give the values of all rows at once up to the rounding of sums. Statistics that compare pairs of
-instances take all rows into memory (of classes the mean predictions, n k numbers), unless blocks of them meet
-on an engine: a chunk becomes a block, its predictions and labels, and stays where it was read. A task takes a
-part of one block and all of another, so that two blocks are all a worker holds. Where pairs are symmetric
-every two blocks meet once; where a row must see all others before its error is known (KDE errors), one task
+instances take all rows into memory (of classes the mean predictions, n k numbers), unless chunks of them meet
+on an engine: the predictions and labels of each stay where they were read, as a `PairChunk`. A task takes a
+part of one chunk and all of another, so that two chunks are all a worker holds. Where pairs are symmetric
+every two chunks meet once; where a row must see all others before its error is known (KDE errors), one task
 follows the other.
 """
 
@@ -35,7 +35,7 @@ from credibly.predictions import (
     as_point,
 )
 from credibly.predictions.clusters import Clusters
-from credibly.predictions.dataset import joined
+from credibly.predictions.dataset import joined_rows
 from credibly.predictions.labels import one_distribution
 from credibly.predictions.passes import Sums, Task, on_host, remembering
 from credibly.predictions.rows import RowChoice
@@ -70,17 +70,17 @@ def planned(statistics: Sequence[Statistic], rows: Rows) -> list[Planned]:
                 f"it is {statistic.traits.reduction}",
                 "Gather the mean predictions first: `chunks.gather()`, n k numbers in memory.",
             )
-        require_rows(statistic, rows)
+        require_defined(statistic, rows)
         kept.append(Planned(statistic, statistic._plan(rows)))
     return kept
 
 
-def require_rows(statistic: Statistic, rows: Rows) -> None:
+def require_defined(statistic: Statistic, rows: Rows) -> None:
     """Raise unless the statistic is defined for predictions and labels of this kind."""
-    sample = rows.sample
-    statistic.require_predictions(sample.predictions)
-    batch = statistic.require_labels(sample.batch)
-    if isinstance(batch, Counts) and isinstance(sample.predictions, RealPredictions):
+    example = rows.example
+    statistic.require_predictions(example.predictions)
+    batch = statistic.require_labels(example.batch)
+    if isinstance(batch, Counts) and isinstance(example.predictions, RealPredictions):
         raise UnsupportedError(
             f"`{statistic.name}` of real-valued predictions",
             "takes reals",
@@ -105,33 +105,33 @@ class StatisticsTask(Task):
     ----------
     chosen : tuple of Planned
         The statistics.
-    sample : Dataset
+    example : Dataset
         A few rows, or all where they are in memory: they tell the kind of predictions and labels.
     clusters : Clusters or None
         Which of them belong together.
     """
 
     chosen: tuple[Planned, ...]
-    sample: Dataset
+    example: Dataset
     clusters: Clusters | None = None
 
     @classmethod
     def of(cls, statistics: Sequence[Statistic], rows: Rows) -> StatisticsTask:
         """Plan the statistics for these rows."""
-        sample = rows.sample
-        clusters = None if sample.clusters is None else rows.clusters
-        return cls(tuple(planned(statistics, rows)), sample, clusters)
+        example = rows.example
+        clusters = None if example.clusters is None else rows.clusters
+        return cls(tuple(planned(statistics, rows)), example, clusters)
 
     def bound_to(self, rows: Dataset) -> tuple[list[Bound], tuple[str, ...]]:
-        """Bind every statistic to some rows, and return the notes of these; to the sample once."""
-        if rows is self.sample and "of_sample" in self.__dict__:
-            known: tuple[list[Bound], tuple[str, ...]] = self.__dict__["of_sample"]
+        """Bind every statistic to some rows, and return the notes of these; to the example once."""
+        if rows is self.example and "of_example" in self.__dict__:
+            known: tuple[list[Bound], tuple[str, ...]] = self.__dict__["of_example"]
             return known
         given = remembering(rows.predictions) if len(self.chosen) > 1 else rows.predictions
         # without `bind`, whose checks were made when these statistics were planned
         made = [one.statistic._bind(given, one.plan) for one in self.chosen], notes_of_one(given)
-        if rows is self.sample:
-            self.__dict__["of_sample"] = made
+        if rows is self.example:
+            self.__dict__["of_example"] = made
         return made
 
     def sums(self, chunk: Dataset) -> Sums:
@@ -149,9 +149,9 @@ class StatisticsTask(Task):
     def finish(self, total: Sums) -> dict[str, Estimate]:
         """Return the value of every statistic, with its standard error where merged sums tell it."""
         found = {}
-        for bound in self.bound_to(self.sample)[0]:
+        for bound in self.bound_to(self.example)[0]:
             name = bound.statistic.name
-            one = bound.estimate(total.states[name], self.sample.batch, total.notes)
+            one = bound.estimate(total.states[name], self.example.batch, total.notes)
             if self.clusters is not None:
                 one = clustered(bound, one, total.states.get(of_clusters(bound)))
             found[name] = one
@@ -251,7 +251,7 @@ def estimates_over(
         if one.traits.reduction in ("pairwise", "smoother"):
             found[one.name] = pair_estimate(one, rows, progress)
         elif one.traits.reduction == "opaque":
-            require_rows(one, rows)
+            require_defined(one, rows)
             found[one.name] = estimate_at_once(*one.bound_at_once(rows))
     return {one.name: found[one.name] for one in statistics}
 
@@ -277,7 +277,7 @@ def estimate_at_once(bound: Bound, labels: Labels, codes: HostArray | None = Non
 
 def for_pairs(rows: Rows) -> Dataset:
     """Return all rows in memory, as statistics that compare pairs need them: for classes, the means."""
-    if isinstance(rows.sample.predictions, ClassPredictions):
+    if isinstance(rows.example.predictions, ClassPredictions):
         return Dataset(*gathered(rows))
     whole = rows.loaded(rows.n)
     assert whole is not None
@@ -287,7 +287,7 @@ def for_pairs(rows: Rows) -> Dataset:
 def gathered(rows: Rows) -> tuple[Point, Labels]:
     """Return mean predictions and labels of all rows in memory, for statistics that compare pairs."""
     parts = list(rows.map(_means))
-    whole = parts[0] if len(parts) == 1 else joined(parts)  # one part keeps its device and its graph
+    whole = parts[0] if len(parts) == 1 else joined_rows(parts)  # one part keeps its device and its graph
     assert isinstance(whole.predictions, Point)
     return whole.predictions, whole.batch
 
@@ -304,7 +304,7 @@ _LEAST_ROWS, _MOST_ROWS = 128, 4096  # of a part: products of fewer are slow, te
 
 
 @dataclasses.dataclass(frozen=True)
-class Block:
+class PairChunk:
     """Predictions and labels of consecutive rows, of which `start` is the first among all.
 
     Of classes these are mean predictions, of draws pools with their labels. `codes` are the numbers of the
@@ -320,48 +320,48 @@ class Block:
     def __len__(self) -> int:
         return len(self.predictions)
 
-    def __getitem__(self, rows: slice) -> Block:
+    def __getitem__(self, rows: slice) -> PairChunk:
         codes = None if self.codes is None else self.codes[rows]
         first, labels = self.start + rows.start, self.labels.rows(rows)
-        return Block(first, self.predictions[rows], labels, self.notes, codes)
+        return PairChunk(first, self.predictions[rows], labels, self.notes, codes)
 
 
 Pose = Callable[[Dataset], Dataset]
 """From rows to rows as a statistic of pairs sees them: of draws, pools with their labels."""
-Vectors = Callable[[Block], Labels]
-"""Returns the label vectors of a block: as they are, or drawn; the same ones whatever stands beside a row."""
+Vectors = Callable[[PairChunk], Labels]
+"""Returns the label vectors of a chunk: as they are, or drawn; the same ones whatever stands beside a row."""
 
 
-def meets_in_blocks(statistic: Statistic, chunks: Rows) -> bool:
+def meets_in_chunks(statistic: Statistic, chunks: Rows) -> bool:
     """Tell whether pairs are to meet in tasks: in one process they meet in memory."""
     return isinstance(statistic, PairStatistic) and chunks.engine.name != "serial"
 
 
 @dataclasses.dataclass(frozen=True)
-class Pairs:
-    """A statistic of pairs over blocks that are held by an engine.
+class ChunkPairs:
+    """A statistic of pairs over chunks that are held by an engine.
 
     Parameters
     ----------
     planned : Planned
         The statistic, with the plan of all rows.
-    chunks : Rows
+    rows : Rows
         The rows, as the statistic sees them.
-    blocks : list
+    chunks : list
         What `held` made of them.
     """
 
     planned: Planned
-    chunks: RowChoice
-    blocks: list[Any]
+    rows: RowChoice
+    chunks: list[Any]
 
     @classmethod
-    def over(cls, statistic: Statistic, rows: Rows, pose: Pose = with_labels) -> Pairs:
+    def over(cls, statistic: Statistic, rows: Rows, pose: Pose = with_labels) -> ChunkPairs:
         """Plan, and read all chunks once; predictions and labels stay where they were read."""
         require_pairs(statistic.name, rows.n)
-        chunks = RowChoice(rows, rows.n, pose)
-        held = rows.held(partial(_block, pose, rows.clusters))
-        return cls(Planned(statistic, statistic.plan(chunks)), chunks, held)
+        seen = RowChoice(rows, rows.n, pose)
+        chunks = rows.held(partial(_pair_chunk, pose, rows.clusters))
+        return cls(Planned(statistic, statistic.plan(seen)), seen, chunks)
 
     @property
     def plan(self) -> BandwidthPlan:
@@ -372,21 +372,21 @@ class Pairs:
     @property
     def bound(self) -> PairBound:
         """The statistic bound to a few rows in place of all: enough to finish sums."""
-        few, _ = one_distribution(self.chunks.sample.predictions)
-        return _bound(self.planned, few, self.chunks.n)
+        few, _ = one_distribution(self.rows.example.predictions)
+        return _bound(self.planned, few, self.rows.n)
 
     def vectors_at_once(self) -> int:
-        """Return how many label vectors fit: values of the least part, and the labels of a block."""
-        longest = max(_LEAST_ROWS * self._bytes_per_entry(), 8 * max(self.chunks.whole.lengths))
+        """Return how many label vectors fit: values of the least part, and the labels of a chunk."""
+        longest = max(_LEAST_ROWS * self._bytes_per_entry(), 8 * max(self.rows.whole.lengths))
         return rows_within_budget(longest, 0.25)
 
     def _bytes_per_entry(self) -> int:
         return 3 * 8 * self.bound.width  # what rows got, what they get now, and the sum
 
     def _part_rows(self, n_vectors: int) -> int:
-        """Return the rows of a part: what they get, and the kernel with the longest block, fit the budget."""
+        """Return the rows of a part: what they get, and the kernel with the longest chunk, fit the budget."""
         fitting = rows_within_budget(self._bytes_per_entry() * n_vectors, 0.25)
-        beside = rows_within_budget(2 * 8 * max(self.chunks.whole.lengths), 0.6)
+        beside = rows_within_budget(2 * 8 * max(self.rows.whole.lengths), 0.6)
         return min(_MOST_ROWS, max(_LEAST_ROWS, min(fitting, beside)))
 
     def sums(
@@ -397,7 +397,7 @@ class Pairs:
         step, finish = partial(_step, self.planned, vectors), partial(_finish, self.planned, vectors)
         total: State | None = None
         notes: dict[str, None] = {}
-        for done, (found, said) in enumerate(self.chunks.engine.folds(step, chains, finish), start=1):
+        for done, (found, said) in enumerate(self.rows.engine.folds(step, chains, finish), start=1):
             total = found if total is None else total + found
             notes.update(dict.fromkeys(said))
             if progress is not None:
@@ -408,7 +408,7 @@ class Pairs:
     def wild_sums(self, number: int) -> tuple[Bound, State, State]:
         """Return a bound statistic and its `wild_sums` of the observed labels, rows in so many clusters."""
         sums, bound, notes = ClusterSums(number), self.bound, dict[str, None]()
-        steps = self.chunks.engine.folds(
+        steps = self.rows.engine.folds(
             partial(_cluster_step, self.planned), self._chains(self._part_rows(1)), tuple
         )
         for found, part in steps:
@@ -422,18 +422,18 @@ class Pairs:
         return bound, *sums.states()
 
     def _chains(self, size: int) -> Iterator[list[tuple[Any, slice, Any]]]:
-        """Yield the steps of every part of every block: which part, and which block it meets."""
+        """Yield the steps of every part of every chunk: which part, and which chunk it meets."""
         once = self.bound.symmetric
-        for place, length in enumerate(self.chunks.whole.lengths):
-            here = self.blocks[place]
+        for place, length in enumerate(self.rows.whole.lengths):
+            here = self.chunks[place]
             for part in tiles(length, size):
                 if once:
-                    yield from ([(here, part, other)] for other in self.blocks[place:])
+                    yield from ([(here, part, other)] for other in self.chunks[place:])
                 else:
-                    yield [(here, part, other) for other in self.blocks]
+                    yield [(here, part, other) for other in self.chunks]
 
     def notes_of(self, state: State) -> tuple[str, ...]:
-        """Return what the sums of all blocks make worth knowing, as binding all rows at once would."""
+        """Return what the sums of all chunks make worth knowing, as binding all rows at once would."""
         return (*self.plan.notes, *self.bound.merged_notes(state, self.plan.n))
 
 
@@ -446,33 +446,33 @@ def _between(found: Estimate, bound: Bound, sums: tuple[State, State], number: i
 
 
 def pair_estimate(statistic: Statistic, rows: Rows, progress: Progress | None = None) -> Estimate:
-    """Return the value of a statistic of pairs: of rows in memory, or of blocks that meet on an engine."""
-    require_rows(statistic, rows)
+    """Return the value of a statistic of pairs: of rows in memory, or of chunks that meet on an engine."""
+    require_defined(statistic, rows)
     of_pairs = statistic.traits.reduction == "pairwise"
-    if not meets_in_blocks(statistic, rows):
+    if not meets_in_chunks(statistic, rows):
         whole, codes = for_pairs(rows), rows.cluster_codes()
         bound = statistic.bind(whole.predictions, statistic.plan(InMemory(whole)))
         return estimate_at_once(bound, whole.batch, codes if of_pairs else None)
-    pairs = Pairs.over(statistic, rows)
+    pairs = ChunkPairs.over(statistic, rows)
     state, said = pairs.sums(_observed, 1, progress)
     bound = pairs.bound
     bound.notes = (*said, *pairs.notes_of(state))  # of all rows, in place of the few that it is bound to
-    found = bound.estimate(state, rows.sample.batch)
+    found = bound.estimate(state, rows.example.batch)
     if rows.clusters is None or not of_pairs:
         return found
     _, expected, added = pairs.wild_sums(rows.clusters.number)
     return _between(found, bound, (expected, added), rows.clusters.number)
 
 
-def _observed(block: Block) -> Labels:
-    return block.labels
+def _observed(chunk: PairChunk) -> Labels:
+    return chunk.labels
 
 
-def _block(pose: Pose, clusters: Clusters | None, chunk: Dataset) -> Block:
+def _pair_chunk(pose: Pose, clusters: Clusters | None, chunk: Dataset) -> PairChunk:
     rows = pose(chunk)
     given, notes = one_distribution(rows.predictions)
     codes = None if clusters is None else clusters.codes(chunk.clusters)
-    return Block(chunk.start, given, rows.batch, notes, codes)
+    return PairChunk(chunk.start, given, rows.batch, notes, codes)
 
 
 def _bound(planned: Planned, predictions: Predictions, n: int) -> PairBound:
@@ -485,14 +485,14 @@ def _bound(planned: Planned, predictions: Predictions, n: int) -> PairBound:
 
 
 def _meeting(
-    planned: Planned, block: Block, part: slice, other: Block
-) -> tuple[Block, Block, PairBound, PairBound, int | None]:
-    """Return a part of a block and the rows of another that it meets, both bound, and its place among these.
+    planned: Planned, chunk: PairChunk, part: slice, other: PairChunk
+) -> tuple[PairChunk, PairChunk, PairBound, PairBound, int | None]:
+    """Return a part of a chunk and the rows of another that it meets, both bound, and its place among these.
 
     Of a symmetric matrix rows meet themselves and those behind them. Other rows have no place: None.
     """
-    rows, columns = block[part], other
-    bound, same = _bound(planned, rows.predictions, len(rows)), block.start == other.start
+    rows, columns = chunk[part], other
+    bound, same = _bound(planned, rows.predictions, len(rows)), chunk.start == other.start
     if same and bound.symmetric:
         columns = other[slice(part.start, len(other))]
     beside = _bound(planned, columns.predictions, len(columns))
@@ -500,15 +500,15 @@ def _meeting(
 
 
 def _step(
-    planned: Planned, vectors: Vectors, before: Any, block: Block, part: slice, other: Block
-) -> tuple[Block, Any]:
-    """Let a part of a block meet another block, and add what it gets to what it got before."""
-    rows, columns, bound, beside, first = _meeting(planned, block, part, other)
+    planned: Planned, vectors: Vectors, before: Any, chunk: PairChunk, part: slice, other: PairChunk
+) -> tuple[PairChunk, Any]:
+    """Let a part of a chunk meet another chunk, and add what it gets to what it got before."""
+    rows, columns, bound, beside, first = _meeting(planned, chunk, part, other)
     found = bound.met(beside, vectors(rows), vectors(columns), first)
     return rows, found if before is None else before[1] + found
 
 
-def _finish(planned: Planned, vectors: Vectors, sums: tuple[Block, Any]) -> tuple[State, tuple[str, ...]]:
+def _finish(planned: Planned, vectors: Vectors, sums: tuple[PairChunk, Any]) -> tuple[State, tuple[str, ...]]:
     rows, found = sums
     bound = _bound(planned, rows.predictions, len(rows))
     state = bound.settled(found, slice(0, len(rows)), vectors(rows))
@@ -516,13 +516,13 @@ def _finish(planned: Planned, vectors: Vectors, sums: tuple[Block, Any]) -> tupl
 
 
 def _cluster_step(
-    planned: Planned, before: None, block: Block, part: slice, other: Block
+    planned: Planned, before: None, chunk: PairChunk, part: slice, other: PairChunk
 ) -> tuple[list[tuple[HostArray, HostArray, HostArray]], tuple[HostArray, Labels, tuple[str, ...]] | None]:
-    """Let a part of a block meet another block, and return the sums between their clusters.
+    """Let a part of a chunk meet another chunk, and return the sums between their clusters.
 
     With them come clusters, labels and notes of the part, where it has met itself.
     """
-    rows, columns, bound, beside, first = _meeting(planned, block, part, other)
+    rows, columns, bound, beside, first = _meeting(planned, chunk, part, other)
     assert rows.codes is not None and columns.codes is not None
     found = list(bound.met_clusters(beside, rows.labels, columns.labels, rows.codes, columns.codes, first))
     return found, None if first is None else (rows.codes, rows.labels, rows.notes)

@@ -315,7 +315,7 @@ class PairBound(Bound):
         for one in meetings:
             start, found = one.reps.start, add(one)
             sums[start] = sums[start] + found if start in sums else found
-        return joined([sums[start] for start in sorted(sums)])
+        return joined_batches([sums[start] for start in sorted(sums)])
 
     def _tile(
         self, rows: slice, other: PairBound, first: int | None, weights: Array | None, keep: bool
@@ -338,20 +338,20 @@ class PairBound(Bound):
 
     def _keeps_tiles(self) -> bool:
         size = self.n * self.n * self._item_bytes() // (2 if self.symmetric else 1)
-        return not self.tracked and size <= memory_budget() // 3
+        return not self.tracked and size <= memory_budget(self.points) // 3
 
     def _rows_per_tile(self, columns: int, arrays: int = 2, first: int | None = 0) -> int:
         if self.tracked:
             return self.n
         # The larger the tile, the rarer label values are made again.
-        rows = rows_within_budget(arrays * columns * self._item_bytes(), 0.6)
+        rows = rows_within_budget(arrays * columns * self._item_bytes(), 0.6, self.points)
         if self.symmetric and first is not None:
             rows = min(rows, max(_LEAST_ROWS, -(-self.n // _TRIANGLE_TILES)))
         return rows if rows < _ALIGNED else rows - rows % _ALIGNED
 
     def _replicates_per_batch(self, columns: int) -> int:
         length = columns + 2 * min(self.n, self._rows_per_tile(columns))  # values, product, its temporary
-        fits = rows_within_budget(self.width * length * self._item_bytes(), 0.25)
+        fits = rows_within_budget(self.width * length * self._item_bytes(), 0.25, self.points)
         # tiles that are kept are at hand for every batch, so that few label values at a time stay in cache
         few = self.symmetric and self._keeps_tiles() and not on_accelerator(self.points)
         return min(fits, max(1, _BATCH_VALUES // (self.width * self.n))) if few else fits
@@ -398,7 +398,7 @@ class PairBound(Bound):
         return (state["pairs"] - state["diagonal"]) / (weight * (weight - 1.0))
 
 
-def joined(parts: list[Any]) -> Any:
+def joined_batches(parts: list[Any]) -> Any:
     """Return the states of batches of label vectors as one."""
     if len(parts) == 1:
         return parts[0]
@@ -503,8 +503,8 @@ def require_same_n(labels: Labels, n: int) -> None:
 def _require_graph_fits(name: str, probs: Array) -> None:
     n = probs.shape[0]
     need = _GRAPH_ARRAYS * 8 * n * n
-    if need > memory_budget():
-        most = int((memory_budget() / (8 * _GRAPH_ARRAYS)) ** 0.5)
+    if need > memory_budget(probs):
+        most = int((memory_budget(probs) / (8 * _GRAPH_ARRAYS)) ** 0.5)
         raise UnsupportedError(
             f"the gradient of `{name}`",
             f"keeps about {_GRAPH_ARRAYS} arrays of (n, n) alive; the memory budget holds n = {most}",

@@ -388,7 +388,7 @@ class OrderedSteps(LevelTerms):
         total: Any = 0.0
         for rows in tiles(n, max(1, _TABLE_ELEMENTS // (k * (self.n_cells + len(labels))))):
             table = xp.reshape(self.table(rows), (-1, self.n_cells))
-            seen = xp.astype(labels.block(rows, every), self.probs.dtype)
+            seen = xp.astype(labels.shares(rows, every), self.probs.dtype)
             total = total + xp.reshape(seen, (len(labels), -1)) @ table
         return total
 

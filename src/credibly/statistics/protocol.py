@@ -42,7 +42,7 @@ from credibly.predictions import (
     as_predictions,
     as_rows,
 )
-from credibly.predictions.prediction_sets import remedy_for
+from credibly.predictions.prediction_sets import remedy_without_probs
 from credibly.predictions.samples import Pool
 from credibly.results.base import Notion, Tail
 from credibly.results.estimates import Estimate
@@ -183,6 +183,11 @@ class Bound(ABC):
     def shared(self) -> Hashable:
         """Equal for statistics of the same predictions that share work on labels; None: there is none."""
         return None
+
+    @property
+    def is_lean(self) -> bool:
+        """Whether many label vectors are summed up without anything of their size."""
+        return False
 
     def states_with(self, others: Sequence[Bound], labels: Labels) -> list[State]:
         """Return the state of this and of others with an equal `shared`, the common work done once."""
@@ -464,7 +469,7 @@ class Statistic(ABC):
             f"`{self.name}`",
             f"needs {' or '.join(kinds)}",
             f"got {type(predictions).__name__}",
-            remedy_for(predictions, "See `credibly list` for statistics of this kind."),
+            remedy_without_probs(predictions, "See `credibly list` for statistics of this kind."),
             argument="predictions",
         )
 

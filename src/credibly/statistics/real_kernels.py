@@ -284,7 +284,7 @@ def plan_of(rows: Rows, bandwidth: Any, label_bandwidth: Any, single: bool = Fal
     Bandwidths come from evenly spaced rows, as often as their weights say, and the range from all rows: the
     same for rows in memory and in chunks.
     """
-    some = rows.sample.predictions
+    some = rows.example.predictions
     if not isinstance(some, (Gaussian, Samples, Pool, Quantiles)):
         raise InputTypeError(
             "a kernel error of real values",

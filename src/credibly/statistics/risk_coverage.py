@@ -20,7 +20,7 @@ from credibly._arrays.namespace import HostArray, is_array, to_host
 from credibly.predictions import Dataset, as_point, as_rows
 from credibly.results.curves import RiskCoverageCurve
 from credibly.results.estimates import Estimate, mean_error
-from credibly.statistics.over_rows import require_rows
+from credibly.statistics.over_rows import require_defined
 from credibly.statistics.proper import accuracy, top_label
 
 _ROUNDING = 1e-12
@@ -89,7 +89,7 @@ def risk_coverage_curve(
     """
     require_integer(n_points, "n_points", 1)
     rows = as_rows(predictions, labels, clusters=clusters, blocks=blocks)
-    require_rows(accuracy, rows)
+    require_defined(accuracy, rows)
     codes = rows.cluster_codes()
     parts = list(rows.map(_answers))
     answered, loss = (np.concatenate([part[at] for part in parts]) for at in (0, 1))

@@ -39,7 +39,7 @@ from credibly.predictions import (
     as_point,
 )
 from credibly.predictions.samples import Pool
-from credibly.statistics.batches import label_values
+from credibly.statistics.batches import one_hot
 from credibly.statistics.kernels import (
     KERNELS,
     MEDIAN_ROWS,
@@ -83,7 +83,7 @@ def of_classes(probs: Array, label_kernel: HostArray | None = None) -> Sides:
     root = None if label_kernel is None else like(square_root(label_kernel), exact)
 
     def residuals(labels: Labels, rows: slice, dtype: Any) -> Array:
-        found = label_values(labels, xp, dtype)
+        found = one_hot(labels, xp, dtype)
         if is_numpy(found):
             found -= by_class[:, rows]
         else:
@@ -205,7 +205,7 @@ class Skce(KernelError):
 
     def _plan(self, rows: Rows) -> BandwidthPlan:
         """Return the number of instances and the bandwidths."""
-        if not isinstance(rows.sample.predictions, (RealPredictions, Pool)):
+        if not isinstance(rows.example.predictions, (RealPredictions, Pool)):
             return super()._plan(rows)
         return plan_of(rows, self.bandwidth, self.label_bandwidth, self._single)
 

@@ -236,7 +236,7 @@ class MeanSlope(Slope):
 
     def _plan(self, rows: Rows) -> Plan:
         """Return the smallest, the middle and the largest mean, so that sums of squares lose no digits."""
-        self.require_predictions(rows.sample.predictions)
+        self.require_predictions(rows.example.predictions)
         return Plan(rows.n, rows.ranked(partial(stated_by, which=0), np.array([0, rows.n // 2, rows.n - 1])))
 
     def terms(self, predictions: Any, plan: Plan) -> SlopeTerms:
@@ -314,7 +314,7 @@ class SpreadSlope(Slope):
 
     def _plan(self, rows: Rows) -> Plan:
         """Return the middle variance: measured from it, sums do not depend on the unit of the labels."""
-        self.require_predictions(rows.sample.predictions)
+        self.require_predictions(rows.example.predictions)
         return Plan(rows.n, rows.ranked(partial(stated_by, which=1), np.array([rows.n // 2])))
 
     def terms(self, predictions: Any, plan: Plan) -> SlopeTerms:

@@ -42,7 +42,7 @@ from credibly._arrays.namespace import (
 )
 from credibly._arrays.notes import counted
 from credibly.predictions import Labels
-from credibly.statistics.batches import label_values, positive, replicates, stacked, total_weight, weighted
+from credibly.statistics.batches import one_hot, positive, replicates, stacked, total_weight, weighted
 from credibly.statistics.kernels import as_number, distinct_rows, exponential, flushed, set_diagonal, taken
 from credibly.statistics.pairwise import BandwidthPlan, Meeting, PairBound, Sides, product
 from credibly.statistics.protocol import Bound, State
@@ -222,7 +222,7 @@ class SmootherBound(PairBound):
         self, statistic: SmoothedError, probs: Array, plan: BandwidthPlan, notes: tuple[str, ...]
     ) -> None:
         xp, exact = namespace(probs), as_float64(probs)
-        sides = Sides(exact, probs.shape[1], lambda labels, rows, dtype: label_values(labels, xp, dtype))
+        sides = Sides(exact, probs.shape[1], lambda labels, rows, dtype: one_hot(labels, xp, dtype))
         super().__init__(statistic, sides, plan, notes)
         # exponents keep every digit, which costs little compared with the product
         logs, self.zeros = kernel_logs(self.exact)

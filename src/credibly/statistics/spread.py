@@ -410,7 +410,7 @@ class ExpectedNormalisedError(OfSpread):
 
     def _plan(self, rows: Rows) -> Plan:
         """Return edges of the stated variance."""
-        self.require_predictions(rows.sample.predictions)
+        self.require_predictions(rows.example.predictions)
         return Plan(rows.n, spread_edges(rows, self.n_bins))
 
     def terms(self, predictions: Any, plan: Plan) -> SpreadTerms:
@@ -431,7 +431,7 @@ class ExpectedNormalisedError(OfSpread):
 def spread_edges(rows: Rows, n_bins: int) -> HostArray:
     """Return edges (n_bins + 1,) of equally filled bins of the stated variance."""
     inner = np.asarray(inner_edges(rows, partial(stated_by, which=1), n_bins, "left"), dtype=np.float64)
-    if isinstance(rows.sample.predictions, Samples):  # a variance is found in two ways, up to rounding
+    if isinstance(rows.example.predictions, Samples):  # a variance is found in two ways, up to rounding
         inner = inner * (1.0 - 1e-9)
     return np.pad(inner, 1, constant_values=(0.0, np.inf))
 

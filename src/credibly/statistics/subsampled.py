@@ -34,7 +34,7 @@ def smallest_uniforms(n: int, most: int, seed: Seed) -> tuple[HostArray, HostArr
     uniforms = Uniforms(seed, stream=Stream.SUBSAMPLE)
     values, rows = np.empty(0), np.empty(0, dtype=np.int64)
     for tile in tiles(n, _TILE):
-        values = np.concatenate([values, uniforms.block(slice(0, 1), tile)[0]])
+        values = np.concatenate([values, uniforms.draw(slice(0, 1), tile)[0]])
         rows = np.concatenate([rows, np.arange(tile.start, tile.stop)])
         if values.size > most:
             kept = np.argpartition(values, most - 1)[:most]

@@ -22,6 +22,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from credibly._arrays import label_kernels
 from credibly._arrays.namespace import (
     Array,
     HostArray,
@@ -135,6 +136,11 @@ class Terms(ABC):
 
     noted: State = State()
     """Sums (1,) that only notes read."""
+
+    @property
+    def is_lean(self) -> bool:
+        """Whether kernels sum up many label vectors without anything of their size."""
+        return False
 
     def sums(self, labels: Labels, needs: frozenset[str]) -> State:
         """Return the sums per cell: the fixed ones, and those of the labels."""
@@ -367,6 +373,17 @@ class Outcomes(Means):
         """Return the amounts; an outcome of chance 0 counts for nothing, even if it is infinite."""
         return namespace(self.amount).where(self.chance > 0, self.amount, 0.0)
 
+    @property
+    def is_lean(self) -> bool:
+        """Whether a kernel looks the amounts up."""
+        return label_kernels.usable(self.amount)
+
+    def _observed(self, labels: Labels) -> State:
+        many = isinstance(labels, Classes) and labels.weights is None and len(labels) > 1
+        if many and label_kernels.usable(labels.values, self.amount):
+            return State(observed=label_kernels.table_sums(self.amount, labels.values)[:, None])
+        return super()._observed(labels)
+
     def contributions(self, labels: Labels) -> Array:
         """Return what labels add, (b, n)."""
         if isinstance(labels, Counts):
@@ -516,6 +533,11 @@ class Events(Terms):
             return None
         return xp.searchsorted(self.part, xp.arange(self.n_parts, device=device(self.part)), side="right")
 
+    @property
+    def is_lean(self) -> bool:
+        """Whether a kernel counts events."""
+        return label_kernels.countable(self.reference, self.n_parts * self.n_cells)
+
     def added(self, labels: Labels) -> Array:
         """Return 1 where the event happened, or the share of raters who saw it, (b, n, m)."""
         if isinstance(labels, Counts):
@@ -558,12 +580,20 @@ class Events(Terms):
         if slope is not None:
             factor = gather(slope, labels.values) if self.event is None else slope[None, :]
             weights = factor if weights is None else factor * weights
+        if weights is None and label_kernels.countable(labels.values, self.n_parts * self.n_cells):
+            return self._counted_at_once(labels.values)
         if self.event is not None:
             return self._hits(labels.values == self.event[None, :], weights)
         if weights is None and self.ends is not None:
             counts = [sums_in_order(labels.values == c, self.ends) for c in range(self.n_cells)]
             return namespace(self.ends).reshape(namespace(self.ends).stack(counts, axis=2), (len(labels), -1))
         return in_cache(self._by_class, dataclasses.replace(labels, weights=weights))["observed"]
+
+    def _counted_at_once(self, values: Array) -> Array:
+        cell = self.cell if self.cell is None or self.event is None else self.cell[:, 0]
+        part = None if self.part is None else self.n_cells * self.part
+        n_cells = self.n_parts * self.n_cells
+        return as_float64(label_kernels.cell_counts(values, n_cells, cell=cell, event=self.event, part=part))
 
     def _by_class(self, labels: Labels) -> State:
         cells = labels.values if self.cell is None else gather(self.cell, labels.values)

@@ -45,7 +45,7 @@ from credibly.statistics.proper import top_label
 from credibly.statistics.protocol import Bound, Plan, State, Statistic, Story, Traits
 from credibly.statistics.terms import PLUGIN_REFUSAL, Events
 
-Target = Literal["top_label", "classwise"]
+TargetName = Literal["top_label", "classwise"]
 
 _ROUNDING = 1e-12  # means of members in another order differ in their last digits and are still equal
 _TRAITS = dataclasses.replace(CELL_TRAITS, reduction="opaque")
@@ -205,7 +205,7 @@ class Ecce(WalkStatistic):
     """
 
     kind: Literal["max", "range"] = "range"
-    target: Target = "top_label"
+    target: TargetName = "top_label"
     name: ClassVar[str] = "ecce"
     traits: ClassVar[Traits] = _TRAITS
     reference: ClassVar[str] = "Arrieta-Ibarra et al. 2022"

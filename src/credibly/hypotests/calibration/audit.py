@@ -37,7 +37,7 @@ from credibly.hypotests.calibration.family import (
     standardised,
     wild_sums,
 )
-from credibly.hypotests.calibration.group_scores import Measure, Scoring, central_interval
+from credibly.hypotests.calibration.group_scores import AuditMeasure, Scoring, central_levels
 from credibly.hypotests.calibration.lattice import FEWEST_ROWS, QUANTILES, Lattice, lattice_of
 from credibly.hypotests.resampling.pvalues import HYPOTHESIS, fewest_resamples
 from credibly.predictions import (
@@ -177,8 +177,8 @@ def audit(
     report = as_progress(progress)
     seed = as_seed(rng)
     rows, said = one_rater(detached(as_rows(predictions, labels, clusters=clusters, blocks=blocks)), seed)
-    require_single(rows.sample, "`audit`")
-    given = rows.sample.predictions
+    require_single(rows.example, "`audit`")
+    given = rows.example.predictions
     as_sets, together = _tests_sets(given, hypothesis), rows.clusters
     if as_sets and together is not None:
         raise UnsupportedError(
@@ -201,7 +201,7 @@ def audit(
     else:
         source = wild_sums(rows, lattice, scoring, together, report)
     tested = adjusted_pvalues(source, n_resamples, level, separate=as_sets)
-    names = rows.sample.classes
+    names = rows.example.classes
     found = _groups(source, tested, lattice, counted, names, level)
     fixed = [one.named() for one, own in zip(counted, source.variance, strict=True) if not own.any()]
     left_out += tuple(f"{name} was skipped: the predictions leave no room for chance" for name in fixed)
@@ -256,7 +256,7 @@ def _attributes(rows: Rows, groups: Any) -> tuple[Any, tuple[str, ...]]:
         return aligned(groups, None if whole is None else whole.index, "groups")
     remedy = 'Pass `groups={"age": age, "sex": sex}`, or a data frame.'
     require(
-        rows.sample.groups is not None,
+        rows.example.groups is not None,
         "must be given unless the rows include them",
         Remedy(remedy, "Name columns: `--by age,sex`."),
         groups=groups,
@@ -271,7 +271,7 @@ def _attributes(rows: Rows, groups: Any) -> tuple[Any, tuple[str, ...]]:
 
 def _measures(
     given: Predictions, asked: Sequence[str] | None, as_sets: bool
-) -> tuple[tuple[Measure, ...], tuple[str, ...]]:
+) -> tuple[tuple[AuditMeasure, ...], tuple[str, ...]]:
     """Return what is counted, and what is to be said about it."""
     remedy = "Pass a list, even for a single measure."
     require_type(not isinstance(asked, str), "must be a sequence", remedy, measures=asked)
@@ -280,7 +280,7 @@ def _measures(
     chosen, notes = kinds if asked is None else tuple(asked), []
     for name in chosen:
         one_of(f"a measure of {'real values' if real else 'classes'}", name, kinds)
-    if "coverage" in chosen and central_interval(given) is None:
+    if "coverage" in chosen and central_levels(given) is None:
         chosen = tuple(name for name in chosen if name != "coverage")
         notes.append("coverage was left out: no two levels are l and 1 - l")
     k = given.n_classes if isinstance(given, ClassPredictions) else 0
@@ -291,12 +291,12 @@ def _measures(
         )
     if asked is None and k == 2:  # the confidence is about the event too
         chosen = ("classes",)
-    found: list[Measure] = []
+    found: list[AuditMeasure] = []
     for name in chosen:
         if name == "classes":  # of two the second tells all about the first
-            found += [Measure("class", label) for label in (range(k) if k > 2 else (1,))]
+            found += [AuditMeasure("class", label) for label in (range(k) if k > 2 else (1,))]
         else:
-            found.append(Measure(name))
+            found.append(AuditMeasure(name))
     if as_sets:
         found = [dataclasses.replace(one, bound=side) for one in found for side in ("upper", "lower")]
     require(found, "must name at least one that applies", "Leave it out.", measures=asked)
@@ -310,7 +310,7 @@ def _groups(
     source: GroupSums,
     tested: Adjusted,
     lattice: Lattice,
-    measures: Sequence[Measure],
+    measures: Sequence[AuditMeasure],
     classes: Sequence[str] | None,
     level: float,
 ) -> tuple[AuditGroup, ...]:

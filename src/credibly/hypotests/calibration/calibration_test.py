@@ -166,7 +166,7 @@ def calibration_test(
     require_resamples(n_resamples)
     if statistics is None and margin is not None:
         return equivalence_test(rows, None, margin, said)
-    given, asked = rows.sample.predictions, statistics
+    given, asked = rows.example.predictions, statistics
     if asked is None:
         asked, left_out = _unasked(rows, seed)
         said = (*said, *left_out)
@@ -226,7 +226,7 @@ def asking_consistency(
     progress: Progress | None = None,
 ) -> Asking[list[Resampled]]:
     """Evaluate statistics on labels drawn from the predictions, or on signs of the clusters of rows."""
-    require_single(rows.sample, "`calibration_test`", weighted=True)
+    require_single(rows.example, "`calibration_test`", weighted=True)
     if are_drawn_labels(rows):
         rows = rows.changed(with_label_in_mean)
     if rows.clusters is not None:
@@ -234,7 +234,7 @@ def asking_consistency(
     if not all(comes_in_parts(one, rows) for one in chosen):
         _require_means(chosen, rows)
         rows = InMemory(for_pairs(rows))
-    require_drawable(rows.sample.predictions, chosen)
+    require_drawable(rows.example.predictions, chosen)
     targets = targets_of(chosen, rows, in_parts=True)
     ((found,),) = yield [Request(targets, rows, [consistent(seed)], n_resamples, progress)]
     return found
@@ -244,16 +244,16 @@ def _results(
     rows: Rows, found: Sequence[Resampled], seed: Seed, said: tuple[str, ...]
 ) -> list[HypotestResult]:
     """Return the test of every statistic from its values."""
-    clusters, sample = rows.clusters, rows.sample
-    drawn = drawing_notes(sample.predictions)
+    clusters, example = rows.clusters, rows.example
+    drawn = drawing_notes(example.predictions)
     if clusters is not None:  # draws of real values have notes of their own there
-        drawn = (*clusters.notes, *(drawn if isinstance(sample.predictions, Ensemble) else ()))
+        drawn = (*clusters.notes, *(drawn if isinstance(example.predictions, Ensemble) else ()))
     return [
         single_result(
             one.bound,
             one.values,
             _settings(seed),
-            referred=clusters is None and sample.batch.weights is None,
+            referred=clusters is None and example.batch.weights is None,
             notes=(*drawn, *said),
             clusters=clusters,
             sums=one.observed,
@@ -265,7 +265,7 @@ def _results(
 def _require_means(chosen: Sequence[Statistic], chunks: Rows) -> None:
     """Raise for functions of all predictions: only the mean predictions of chunks are gathered."""
     for one in chosen:
-        if one.traits.reduction == "opaque" and not isinstance(chunks.sample.predictions, Point):
+        if one.traits.reduction == "opaque" and not isinstance(chunks.example.predictions, Point):
             raise UnsupportedError(
                 f"`{one.name}` of rows in chunks",
                 "must be a sum over instances, or compare pairs of mean predictions",
@@ -280,9 +280,9 @@ CLASS_DEFAULT = "confidence_ece"
 
 def _unasked(rows: Rows, seed: Seed) -> tuple[str | Sequence[str | Statistic], tuple[str, ...]]:
     """Return what a test compares if nothing is named, of many rows the pairs of some, and what to note."""
-    if not isinstance(rows.sample.predictions, RealPredictions):
+    if not isinstance(rows.example.predictions, RealPredictions):
         return CLASS_DEFAULT, ()
-    pairs, *sums = _real_omnibus(rows.sample.predictions)
+    pairs, *sums = _real_omnibus(rows.example.predictions)
     reason = "it compares pairs" if rows.n < 2 else why_no_sides(rows, as_statistic(pairs))
     if reason is not None:
         return sums if len(sums) > 1 else sums[0], (f"{pairs} was left out: {reason}",)
@@ -313,7 +313,7 @@ def observed_classes(
             "Test real-valued predictions with `calibration_test` or `predictive_check`.",
         )
     rows, said = one_rater(InMemory(Dataset(predictions, labels)), seed)
-    batch = rows.sample.batch
+    batch = rows.example.batch
     assert isinstance(batch, Classes)
     return batch, said
 

@@ -95,10 +95,10 @@ def certificate(
     require_level(level)
     chosen = as_statistic(statistic)
     rows = detached(as_rows(predictions, labels))
-    given = rows.sample.predictions
+    given = rows.example.predictions
     chosen.require_predictions(given)
     assert isinstance(given, ClassPredictions)
-    if not isinstance(rows.sample.batch, Classes) or rows.sample.batch.weights is not None:
+    if not isinstance(rows.example.batch, Classes) or rows.example.batch.weights is not None:
         raise UnsupportedError(
             "a certificate",
             "takes one unweighted label per instance",
@@ -135,11 +135,11 @@ def average_gaps(rows: Rows, level: float = 0.95) -> tuple[Certificate, ...]:
     For two classes, confidence may be right on average while the event is stated many times too often.
     """
     gap = certificate(rows, statistic="confidence_gap", level=level)
-    given = rows.sample.predictions
+    given = rows.example.predictions
     if not isinstance(given, ClassPredictions) or given.n_classes != 2:
         return (gap,)
     events, stated = (sum(column) for column in zip(*rows.map(_events), strict=True))
-    names = rows.sample.classes
+    names = rows.example.classes
     error = Certificate(
         f"error of P({'class 1' if names is None else names[1]})",
         abs(events - stated) / rows.n,
@@ -157,7 +157,7 @@ def average_gaps(rows: Rows, level: float = 0.95) -> tuple[Certificate, ...]:
 
 def stated_events(rows: Rows) -> float:
     """Return the mean probability of the event, the second of two classes; raise for other predictions."""
-    given = rows.sample.predictions
+    given = rows.example.predictions
     if not isinstance(given, ClassPredictions) or given.n_classes != 2:
         kind = type(given).__name__
         number = f" of {given.n_classes} classes" if isinstance(given, ClassPredictions) else ""

@@ -176,13 +176,13 @@ def corp_curves(
 ) -> list[CorpCurve]:
     """Return one curve per target, their bands from the same labels; see :func:`corp_curve`."""
     one_of("`score`", score, tuple(SCORES))
-    given = rows.sample.predictions
+    given = rows.example.predictions
     confidence_ece.require_predictions(given)
     assert isinstance(given, ClassPredictions)
     for target in targets:
         require_target(target, given.n_classes)
     if level is not None:
-        require_single_labels(rows.sample.batch, "a band")
+        require_single_labels(rows.example.batch, "a band")
         require_level(level)
         require_resamples(n_resamples)
     point, batch = gathered(rows)
@@ -196,7 +196,7 @@ def corp_curves(
         fitted = groups.fits(events[None, :])[0]
         curve = CorpCurve(
             name="top label" if target == "top_label" else f"class {target}",
-            **groups.blocks(fitted),
+            **groups.pieces(fitted),
             counts=np.histogram(groups.predicted, bins=_RANGES, range=(0.0, 1.0), weights=groups.size)[0],
             at=groups.predicted[groups.kept],
             score=score,
@@ -268,7 +268,7 @@ class _Groups:
         values = labels.values
         if not isinstance(labels, Counts):
             return values == (self.event if isinstance(self.event, int) else self.event[None, :])
-        share = labels.block(slice(None), slice(None))
+        share = labels.shares()
         if isinstance(self.event, int):
             return share[:, :, self.event]
         chosen = namespace(values).astype(self.event, namespace(values).int64)
@@ -291,7 +291,7 @@ class _Groups:
         """Return the recalibrated value of every group, (b, n) -> (b, g)."""
         return isotonic_fits(self.sums(events) / self.size, self.size)
 
-    def blocks(self, fitted: HostArray) -> dict[str, Any]:
+    def pieces(self, fitted: HostArray) -> dict[str, Any]:
         """Return the pieces on which the curve is constant."""
         begin = np.flatnonzero(np.append(True, np.diff(fitted) > 0))
         last = np.append(begin[1:], len(fitted)) - 1

@@ -59,7 +59,7 @@ HELD = 0.9
 
 
 @dataclasses.dataclass(frozen=True)
-class Measure:
+class AuditMeasure:
     """One way to be off.
 
     Attributes
@@ -110,7 +110,7 @@ class Scoring:
         Whether every distribution of a set is allowed, not its mean alone.
     """
 
-    measures: tuple[Measure, ...]
+    measures: tuple[AuditMeasure, ...]
     n_cells: int
     seed: Seed
     as_sets: bool = False
@@ -279,7 +279,7 @@ def drawn_ranks(chunk: Dataset, seed: Seed) -> RankDrawing:
         on_device = on_accelerator(observed)
         observed = observed if on_device else to_host(observed)
         uniforms, rows = Uniforms(seed, Stream.RESTS), slice(chunk.start, chunk.start + len(chunk))
-        place = partial(uniforms.block, instances=rows, reference=observed if on_device else None)
+        place = partial(uniforms.draw, instances=rows, reference=observed if on_device else None)
         return RankDrawing(observed, Drawn(lambda reps: Reals(place(reps)), on_device), None, None)
     source = consistent(seed)
     posed = source.pose(chunk)
@@ -292,18 +292,18 @@ def drawn_ranks(chunk: Dataset, seed: Seed) -> RankDrawing:
 def _of_reals(scoring: Scoring, chunk: Dataset) -> _Scores:
     """Return scores of real values: where the label lies in its predicted distribution."""
     cells = _cells(chunk)
-    low, high = central_interval(chunk.predictions) or (0.0, 1.0)
+    low, high = central_levels(chunk.predictions) or (0.0, 1.0)
     ranks = drawn_ranks(chunk, scoring.seed)
     observed, table, weights = ranks.observed, ranks.table, ranks.weights
     cells = cells if isinstance(observed, np.ndarray) else like(cells, observed)
 
-    def score(measure: Measure, values: Array) -> Array:
+    def score(measure: AuditMeasure, values: Array) -> Array:
         if measure.kind == "rank":
             return values
         inside = (values >= low) & (values <= high)
         return namespace(values).astype(inside, namespace(values).float64)
 
-    def law(measure: Measure) -> HostArray:
+    def law(measure: AuditMeasure) -> HostArray:
         if table is None or weights is None:
             return np.array(_LAWS[measure.kind])
         amount = score(measure, table)
@@ -349,7 +349,7 @@ def middle_ranks(pool: HostArray) -> HostArray:
     return ranks
 
 
-def central_interval(predictions: Predictions) -> tuple[float, float] | None:
+def central_levels(predictions: Predictions) -> tuple[float, float] | None:
     """Return the levels of the central interval; for quantiles the one nearest to 90 %, None without any."""
     if not isinstance(predictions, Quantiles):
         return (1.0 - HELD) / 2, (1.0 + HELD) / 2

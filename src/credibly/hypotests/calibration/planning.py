@@ -100,7 +100,7 @@ def plan_labels(
             "Plan without clusters, and multiply by the design effect: 1 + (rows per cluster - 1) times the "
             "correlation inside clusters. `evaluate` estimates the correlation from labelled rows.",
         )
-    given = rows.sample.predictions
+    given = rows.example.predictions
     if not isinstance(given, ClassPredictions):
         raise InputTypeError(
             "`plan_labels`",

@@ -114,20 +114,20 @@ def asking_curves(
 ) -> Asking[list[ReliabilityCurve]]:
     """Return one curve per target on shared replicates; see :func:`reliability_curve`."""
     bins: dict[str, Any] = {"n_bins": n_bins, "binning": binning, "closed": closed}
-    given = rows.sample.predictions
+    given = rows.example.predictions
     kinds: dict[str, BinnedError] = {"top": ConfidenceECE(**bins), "each": ClasswiseECE(**bins)}
     kinds["top"].require_predictions(given)
     assert isinstance(given, ClassPredictions)  # the errors take no others
     for target in targets:
         require_target(target, given.n_classes)
     if level is not None:
-        require_single_labels(rows.sample.batch, "the consistency band")
+        require_single_labels(rows.example.batch, "the consistency band")
         require_level(level)
         require_resamples(n_resamples)
     needed = ["top" if target == "top_label" else "each" for target in targets]
     kinds = {name: one for name, one in kinds.items() if name in needed}
     planned = targets_of(list(kinds.values()), rows, finish=_frequency)
-    drawn = 0 if level is None or rows.sample.clusters is not None else n_resamples
+    drawn = 0 if level is None or rows.example.clusters is not None else n_resamples
     ((found,),) = yield [Request(planned, rows, [consistent(seed)], drawn, progress)]
     if level is not None and rows.clusters is not None:
         banded = wild(list(kinds.values()), rows, rows.clusters, seed, n_resamples, finish=_frequency)
@@ -272,8 +272,8 @@ def asking_spread(
 ) -> Asking[SpreadCurve]:
     """Return the curve of rows; see :func:`spread_curve`."""
     statistic = ExpectedNormalisedError(n_bins)
-    require_spread(rows.sample.predictions, "spread_curve")
-    statistic.require_labels(rows.sample.batch)
+    require_spread(rows.example.predictions, "spread_curve")
+    statistic.require_labels(rows.example.batch)
     planned = targets_of([statistic], rows, finish=_errors)
     drawn = 0 if level is None else n_resamples
     (((found,),),) = yield [Request(planned, rows, [consistent(seed)], drawn)]

@@ -21,7 +21,7 @@ from credibly.results.tests import HypotestResult
 from credibly.statistics import Statistic
 from credibly.statistics.registry import as_statistic
 
-Rule = Callable[[float, HostArray], float]
+PvalueRule = Callable[[float, HostArray], float]
 
 
 def replicate_test(
@@ -30,7 +30,7 @@ def replicate_test(
     pairs: Iterable[tuple[Any, Any]],
     *,
     statistics: str | Statistic | Sequence[str | Statistic],
-    rule: Rule | None = None,
+    rule: PvalueRule | None = None,
     hypothesis: str = HYPOTHESIS,
     settings: Mapping[str, Any] | None = None,
     progress: Callable[[int], None] | None = None,
@@ -87,7 +87,7 @@ def replicate_test(
         rule is None or callable(rule), "must be a function", "Pass `rule(observed, null)`.", rule=rule
     )
     require(rule is None or not several, "needs one statistic", "Test them one by one.", rule=rule)
-    rows = as_rows(predictions, labels).sample
+    rows = as_rows(predictions, labels).example
     bounds = [as_statistic(one).bind(rows.predictions) for one in asked]
     chosen = [one.statistic for one in bounds]  # one bandwidth for the data and all replicates
     observed = [(rows.predictions, rows.batch)]
@@ -115,7 +115,7 @@ def paired_values(
     for done, (predictions, labels) in enumerate(pairs):
         given, seen = predictions, labels
         if not isinstance(labels, Labels):
-            data = as_rows(predictions, labels).sample
+            data = as_rows(predictions, labels).example
             given, seen = data.predictions, data.batch
         bounds = [statistic.bind(given) for statistic in statistics]
         columns.append([float(bound(seen)[0]) for bound in bounds])

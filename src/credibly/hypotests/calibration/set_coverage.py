@@ -149,7 +149,7 @@ def set_coverage(
 def coverage_of(rows: Rows, seed: Seed, n_resamples: int, *, claimed: float | None = None) -> SetCoverage:
     """Return what the sets of rows hold; without replicates no p-value but the exact one."""
     clusters, codes = rows.clusters, rows.cluster_codes()
-    some = rows.sample.predictions
+    some = rows.example.predictions
     claimed = _claim(some, claimed)
     parts = list(rows.map(partial(_facts, claimed)))
     held, size, score, outside, ends, groups, features = (
@@ -379,7 +379,7 @@ def _values(
 
     if codes is None:
         uniforms, rows = Uniforms(seed, Stream.COINS), slice(0, held.size)
-        coins = Drawn(lambda reps: _labels(uniforms.block(reps, rows) < claimed))
+        coins = Drawn(lambda reps: _labels(uniforms.draw(reps, rows) < claimed))
         for _, batch in label_tiles(observed, coins, slice(0, n_resamples)):
             see(batch)
     else:
@@ -442,7 +442,7 @@ def _standardised(features: Any, n: int) -> HostArray:
 def _folds_of(n: int, seed: Seed, codes: HostArray | None = None) -> HostArray:
     """Return the fold of every row; rows of a cluster have the same one."""
     number = n if codes is None else int(codes.max()) + 1
-    order = np.argsort(Uniforms(seed, Stream.FOLDS).block(slice(0, 1), slice(0, number))[0])
+    order = np.argsort(Uniforms(seed, Stream.FOLDS).draw(slice(0, 1), slice(0, number))[0])
     found: HostArray = np.argsort(order) % min(_FOLDS, number)
     return found if codes is None else found[codes]
 

@@ -39,7 +39,7 @@ from credibly.statistics.cells import CellStatistic
 from credibly.statistics.proper import Brier, LogLoss
 from credibly.statistics.skce import Skce
 
-Slope = Callable[[HostArray], tuple[float, HostArray]]
+ValueAndSlope = Callable[[HostArray], tuple[float, HostArray]]
 
 _RANDOM_STARTS = 4
 
@@ -106,7 +106,7 @@ class WeightSearch:
 
     def minimum(self, observed: Classes, generator: np.random.Generator) -> Minimiser:
         """Return the weights with the smallest statistic, over several starts."""
-        labels = on_host(observed)
+        labels = labels_on_host(observed)
         slope = self._slope(labels)
         if slope is not None and isinstance(self.statistic, LogLoss | Brier):
             ended = self._descend(slope, self.centre, 1.0, _CONVEX_ENOUGH)
@@ -186,7 +186,7 @@ class WeightSearch:
         """Return the statistic at some weights for many label vectors, (b, n) -> (b,)."""
         return to_host(self.statistic.bind(self.at(weights))(labels))
 
-    def _slope(self, labels: Classes, *, exact: bool = True) -> Slope | None:
+    def _slope(self, labels: Classes, *, exact: bool = True) -> ValueAndSlope | None:
         """Return value and gradient: by formula, by torch where installed, or None.
 
         Without `exact` by formula only, and in single precision where that is faster: for replicates.
@@ -203,7 +203,7 @@ class WeightSearch:
             return torch_slope(self.points, labels, chosen)
         return None
 
-    def _descend(self, slope: Slope, start: HostArray, scale: float, enough: float) -> HostArray:
+    def _descend(self, slope: ValueAndSlope, start: HostArray, scale: float, enough: float) -> HostArray:
         """Follow the gradient inside the simplex; values are scaled to the solver's tolerance."""
         from scipy.optimize import minimize
 
@@ -248,7 +248,7 @@ class WeightSearch:
         return full(ended.x)
 
 
-def on_host(labels: Classes) -> Classes:
+def labels_on_host(labels: Classes) -> Classes:
     """Return labels as NumPy arrays."""
     return Classes(to_host(labels.values), labels.n_classes)
 
@@ -265,7 +265,7 @@ def combined(points: HostArray, weights: HostArray) -> HostArray:
     return np.asarray(mixed(spread, points)[0])
 
 
-def log_loss_slope(points: HostArray, labels: Classes) -> Slope:
+def log_loss_slope(points: HostArray, labels: Classes) -> ValueAndSlope:
     """-mean log f_y and its gradient, -mean P_ay / f_y."""
     likely = np.take_along_axis(points, labels.values[0].astype(np.int64)[:, None, None], axis=2)[:, :, 0]
 
@@ -276,10 +276,10 @@ def log_loss_slope(points: HostArray, labels: Classes) -> Slope:
     return slope
 
 
-def brier_slope(points: HostArray, labels: Classes) -> Slope:
+def brier_slope(points: HostArray, labels: Classes) -> ValueAndSlope:
     """Mean |f - e_y|^2 and its gradient, from its quadratic form."""
     n = points.shape[0]
-    onehot = labels.block(slice(None), slice(None))[0]
+    onehot = labels.shares()[0]
     quadratic = np.einsum("nak,nbk->ab", points, points) / n
     linear = np.einsum("nak,nk->a", points, onehot) / n
 
@@ -290,7 +290,9 @@ def brier_slope(points: HostArray, labels: Classes) -> Slope:
     return slope
 
 
-def skce_slope(points: HostArray, labels: Classes, bandwidth: float, precision: type = np.float64) -> Slope:
+def skce_slope(
+    points: HostArray, labels: Classes, bandwidth: float, precision: type = np.float64
+) -> ValueAndSlope:
     """The unbiased `skce` with an exponential Euclidean kernel and its gradient.
 
     With r = e_y - f, k_ij = exp(-d_ij / h), m_ij = k_ij <r_i, r_j> / d_ij,
@@ -301,7 +303,7 @@ def skce_slope(points: HostArray, labels: Classes, bandwidth: float, precision: 
     """
     n, a, k = points.shape
     flat: HostArray = np.ascontiguousarray(np.moveaxis(points, 1, 0).reshape(a, n * k), dtype=precision)
-    onehot = labels.block(slice(None), slice(None))[0].astype(precision)
+    onehot = labels.shares()[0].astype(precision)
     pairs, least = n * (n - 1), np.finfo(precision).eps
     scale, inverse = precision(-1.0 / bandwidth), precision(1.0 / bandwidth**2)
 
@@ -340,7 +342,7 @@ def _pulled(pull: HostArray, others: HostArray, own: HostArray) -> HostArray:
     return np.asarray(summed[:, :-1] - summed[:, -1:] * own)
 
 
-def torch_slope(points: HostArray, labels: Classes, statistic: Statistic) -> Slope:
+def torch_slope(points: HostArray, labels: Classes, statistic: Statistic) -> ValueAndSlope:
     """Any differentiable statistic and its gradient by automatic differentiation."""
     import torch
 
@@ -439,7 +441,7 @@ def _refitted_pairs(
     task: WeightsTask, search: WeightSearch, best: Minimiser, generator: np.random.Generator
 ) -> Iterator[tuple[HostArray, Classes]]:
     """Yield the observation, then labels of replicates with the weights that are smallest for them."""
-    observed = on_host(task.observed)
+    observed = labels_on_host(task.observed)
     yield search.at(best.weights).probs[None], observed
     likeliest = search.likeliest(observed)
     drawn = Replicates(search.at(likeliest).probs, task.seed).labels(slice(0, task.n_resamples))

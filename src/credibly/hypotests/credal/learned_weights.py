@@ -54,7 +54,7 @@ _LEAST = 1e-200
 LEAST_LEARNED_FROM = 2
 
 
-class Part(NamedTuple):
+class Split(NamedTuple):
     """Which instances weights are learned on and which are tested, as sorted indices."""
 
     learn: HostArray
@@ -63,21 +63,21 @@ class Part(NamedTuple):
 
 def random_parts(
     n: int, split: float | None, cv: int | None, seed: Seed, codes: HostArray | None = None
-) -> list[Part]:
+) -> list[Split]:
     """Cut instances at random, clusters whole: a split (`split` is the share to learn on), or `cv` folds."""
     if codes is not None:
         number = int(codes.max()) + 1
         require_enough(number, cv, "clusters")
         every = random_parts(number, split, cv, seed)
-        return [Part(*(np.flatnonzero(np.isin(codes, own)) for own in part)) for part in every]
-    order = np.argsort(Uniforms(seed, Stream.FOLDS).block(slice(0, 1), slice(0, n))[0], kind="stable")
+        return [Split(*(np.flatnonzero(np.isin(codes, own)) for own in part)) for part in every]
+    order = np.argsort(Uniforms(seed, Stream.FOLDS).draw(slice(0, 1), slice(0, n))[0], kind="stable")
     if cv is None:
         assert split is not None
         learned = min(max(round(split * n), LEAST_LEARNED_FROM), n - 2)
-        return [Part(np.sort(order[:learned]), np.sort(order[learned:]))]
+        return [Split(np.sort(order[:learned]), np.sort(order[learned:]))]
     folds = np.array_split(order, cv)
     return [
-        Part(np.sort(np.concatenate([f for j, f in enumerate(folds) if j != at])), np.sort(folds[at]))
+        Split(np.sort(np.concatenate([f for j, f in enumerate(folds) if j != at])), np.sort(folds[at]))
         for at in range(cv)
     ]
 
@@ -123,13 +123,13 @@ _ARRAYS = 3  # of (replicates, n, k) alive at once while combinations of folds a
 class PartFit(NamedTuple):
     """Weights that were learned on one part, at all instances."""
 
-    part: Part
+    part: Split
     fit: FittedWeights
     weights: Array  # (n, a)
     probs: Array  # (n, k), the combination
 
 
-def _learned(learner: Learner, lesson: Lesson, parts: Sequence[Part]) -> list[PartFit]:
+def _learned(learner: Learner, lesson: Lesson, parts: Sequence[Split]) -> list[PartFit]:
     """Learn the weights of every part."""
     fits = learner.learn_parts(lesson, [part.learn for part in parts])
     weights = [fit.weights(lesson.points, lesson.features) for fit in fits]
@@ -154,7 +154,7 @@ def learned_test(
     points, labels = learner.points(task.points), task.observed.values[0, :]
     lesson = Lesson(points, made, labels, task.seed, task.codes, task.progress)
     parts, whole = random_parts(n, split, cv, task.seed, task.codes), np.arange(n)
-    *fits, source = _learned(learner, lesson, parts if cv is None else [*parts, Part(whole, whole)])
+    *fits, source = _learned(learner, lesson, parts if cv is None else [*parts, Split(whole, whole)])
     fits = fits or [source]
     unfinished, kept = 0, 1.0
     if task.codes is not None:

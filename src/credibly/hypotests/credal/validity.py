@@ -224,7 +224,7 @@ def candidate_weights(points: HostArray, shares: HostArray, counts: HostArray) -
     return np.asarray(np.exp(likely - logsumexp(likely + np.log(shares))[..., None]))
 
 
-HYPOTHESIS = "the labels of every instance were drawn from a distribution in its predicted set"
+TRUTH_IN_EVERY_SET = "the labels of every instance were drawn from a distribution in its predicted set"
 
 _BYTES_PER_COUNT = 80  # a drawn count with its copies while equal counts are found
 
@@ -323,7 +323,7 @@ def validity_test(
     fitted = []
     first = np.append(0, np.cumsum(raters))
     for rows in tiles(n, _rows_at_once(credal, raters, n_resamples)):
-        part = _Part(credal[rows], table[rows], seed, n_resamples, (rows.start, int(first[rows.start])))
+        part = _Instances(credal[rows], table[rows], seed, n_resamples, (rows.start, int(first[rows.start])))
         deviance[rows], pvalues[rows] = part.deviance, part.pvalues()
         fitted.append(part.fitted)
         totals += part.evidence(n).sum(axis=1)
@@ -342,7 +342,7 @@ def validity_test(
         "greater",
         None,
         name="validity_test",
-        hypothesis=HYPOTHESIS,
+        hypothesis=TRUTH_IN_EVERY_SET,
         statistic_name="evidence",
         pvalue=pvalue,
         pvalue_interval=interval,
@@ -361,7 +361,7 @@ def validity_test(
     )
 
 
-class _Part:
+class _Instances:
     """Consecutive instances: what was observed, and draws that serve every candidate of their sets."""
 
     def __init__(
@@ -425,7 +425,7 @@ class _Part:
         weights = np.take_along_axis(self.weights[1:], chosen[None, :, None], axis=2)[..., 0]
         steps = np.cumsum(weights, axis=0)
         b, n = weights.shape
-        uniform = Uniforms(self.seed, Stream.CHOICES).block(
+        uniform = Uniforms(self.seed, Stream.CHOICES).draw(
             slice(0, b), slice(self.first_row, self.first_row + n)
         )
         picked = [np.searchsorted(steps[:, i], uniform[:, i] * steps[-1, i], side="right") for i in range(n)]

@@ -50,9 +50,9 @@ from credibly.results.estimates import degrees_of_freedom
 from credibly.results.tests import HypotestResult, smallest_pvalue
 from credibly.results.witness import WitnessDetails, WitnessDirection
 
-Given = Literal["predictions", "features"]
+ConditionedOn = Literal["predictions", "features"]
 
-HYPOTHESES: dict[str, str] = {
+TRUTH_IN_SET: dict[str, str] = {
     "predictions": "the distribution of the label given the predictions is in the set",
     "features": "the distribution of the label given predictions and features is in the set",
 }
@@ -157,15 +157,15 @@ def tested_witness(
     n, k = len(hosted), hosted.n_classes
     columns = None if features is None else to_host(as_float64(features))
     view = View.of(hosted, columns)
-    given: Given = "predictions" if features is None else "features"
+    given: ConditionedOn = "predictions" if features is None else "features"
     scores = view.scores(hosted, columns)
     lower, upper = singleton_bounds(hosted)
     bets = Bets.of(lower, upper, scores.mean)
     number = n if codes is None else int(codes.max()) + 1
-    ranks = Uniforms(seed, Stream.ORDERS).block(slice(0, ORDERS), slice(0, number))
+    ranks = Uniforms(seed, Stream.ORDERS).draw(slice(0, ORDERS), slice(0, number))
     shuffled = np.argsort(ranks if codes is None else ranks[:, codes], axis=1, kind="stable")
     logs, tested, summed = np.zeros((n, k)), np.zeros(n), np.zeros(n)
-    tails: list[Tail] = []
+    tails: list[WorstTail] = []
     evalues = []
     for at, order in enumerate(shuffled):
         rows, u = witness_of(hosted, scores, bets, labels, order, codes)
@@ -202,7 +202,7 @@ def tested_witness(
     notes = sets.points.notes if isinstance(sets.given, Ensemble | Dirichlet) else sets.given.notes
     return HypotestResult(
         name="witness_test",
-        hypothesis=HYPOTHESES[given],
+        hypothesis=TRUTH_IN_SET[given],
         statistic_name="witness",
         statistic=statistic,
         pvalue=max(float(ndtr(-score)) if found else 1.0, least),
@@ -244,7 +244,7 @@ def _cluster_means(values: HostArray, codes: HostArray) -> HostArray:
 
 
 @dataclasses.dataclass(frozen=True)
-class Tail:
+class WorstTail:
     """Of one order: normal score, smallest possible p-value, v(y) - h per row, spread of their sum."""
 
     score: float
@@ -253,7 +253,7 @@ class Tail:
     spread: float
 
 
-def worst_tail(credal: CredalSet, v: HostArray, labels: HostArray) -> Tail:
+def worst_tail(credal: CredalSet, v: HostArray, labels: HostArray) -> WorstTail:
     """Return the upper tail of sum v_i(y_i) at the worst law of the set, as a standard normal score.
 
     For intervals and beliefs one law is worst for every s: the maximiser depends on the order of v alone.
@@ -271,9 +271,9 @@ def worst_tail(credal: CredalSet, v: HostArray, labels: HostArray) -> Tail:
     likeliest = np.log((laws * (v >= top)[:, None, :]).sum(axis=2).max(axis=1))
     smallest = float(np.exp(likeliest[kept].sum())) if kept.any() else 1.0
     if not possible[at, labels].all():
-        return Tail(_HIGHEST, smallest, excess, 0.0)
+        return WorstTail(_HIGHEST, smallest, excess, 0.0)
     if not kept.any():
-        return Tail(_LOWEST, 1.0, excess, 0.0)
+        return WorstTail(_LOWEST, 1.0, excess, 0.0)
     v, laws, total = v[kept], laws[kept], float(excess[kept].sum())
     rows = np.arange(len(v))
 
@@ -291,13 +291,13 @@ def worst_tail(credal: CredalSet, v: HostArray, labels: HostArray) -> Tail:
     _, mean, variance = cumulant(1e-6)
     spread = float(np.sqrt(max(variance, 1e-300)))
     if total <= mean:
-        return Tail(max((total - mean) / spread, _LOWEST), smallest, excess, spread)
+        return WorstTail(max((total - mean) / spread, _LOWEST), smallest, excess, spread)
     value = _signed_root(cumulant, total, (total - mean) / max(variance, 1e-300))
     most = _normal_score(smallest)  # no p-value is below the probability of the most extreme labels
-    return Tail(min(value, most), smallest, excess, spread)
+    return WorstTail(min(value, most), smallest, excess, spread)
 
 
-def _of_clusters(tail: Tail, codes: HostArray) -> Tail:
+def _of_clusters(tail: WorstTail, codes: HostArray) -> WorstTail:
     """Return the tail of rows in clusters: their sums against a standard error, by Student's t.
 
     The error is at least that of independent rows at the worst law: sums that vary little by chance, as where
@@ -314,7 +314,7 @@ def _of_clusters(tail: Tail, codes: HostArray) -> Tail:
     error = max(seen, tail.spread)
     degrees = max(1.0, degrees_of_freedom(sizes[sizes > 0], error, tail.spread))
     score = _normal_score(float(stdtr(degrees, -sums.sum() / error)))
-    return Tail(max(score, _LOWEST), smallest_pvalue(number), tail.excess, error)
+    return WorstTail(max(score, _LOWEST), smallest_pvalue(number), tail.excess, error)
 
 
 def _signed_root(cumulant: Any, total: float, start: float) -> float:

@@ -55,11 +55,11 @@ _VECTORS = 199
 _FEWEST = 1.5
 """Members by weight below which no spread is known."""
 
-Rule = Literal["ranks", "spread"]
+MemberRule = Literal["ranks", "spread"]
 
 
 @dataclasses.dataclass(frozen=True)
-class LeftOut(LabelSource):
+class WithoutOneMember(LabelSource):
     """Labels that one member draws, for predictions without it.
 
     Attributes
@@ -157,7 +157,7 @@ def _one_of(draws: Samples, seed: Seed, first_row: int) -> Drawn:
     xp = namespace(values)
 
     def labels(reps: slice) -> Reals:
-        uniform = uniforms.block(reps, slice(first_row, first_row + n), values if on_device else None)
+        uniform = uniforms.draw(reps, slice(first_row, first_row + n), values if on_device else None)
         uniform = uniform if on_device else like(uniform, values)
         chosen = xp.astype(clip(uniform * s, 0.0, s - 1.0), xp.int64)
         return Reals(xp.take_along_axis(values, chosen.T, axis=1).T)
@@ -165,7 +165,7 @@ def _one_of(draws: Samples, seed: Seed, first_row: int) -> Drawn:
     return Drawn(labels, on_device)
 
 
-def left_out_sources(predictions: Predictions, seed: Seed, n_resamples: int) -> list[LeftOut]:
+def left_out_sources(predictions: Predictions, seed: Seed, n_resamples: int) -> list[WithoutOneMember]:
     """Return a source of labels per member.
 
     None for one member, and for joint draws, whose p-value is a rank among the draws already. Of more members
@@ -180,16 +180,20 @@ def left_out_sources(predictions: Predictions, seed: Seed, n_resamples: int) -> 
     if len(members) > most:
         members = [members[at] for at in np.linspace(0, len(members) - 1, most).astype(int)]
     return [
-        LeftOut("independent", as_seed([*seed, 1 + at]), None, member=at) for at in members if shares[at] > 0
+        WithoutOneMember("independent", as_seed([*seed, 1 + at]), None, member=at)
+        for at in members
+        if shares[at] > 0
     ]
 
 
-def vectors_per_member(sources: Sequence[LeftOut]) -> int:
+def vectors_per_member(sources: Sequence[WithoutOneMember]) -> int:
     """Return how many label vectors every member draws."""
     return -(-_VECTORS // len(sources))
 
 
-def left_out_requests(targets: Sequence[Target], rows: Rows, sources: Sequence[LeftOut]) -> list[Request]:
+def left_out_requests(
+    targets: Sequence[Target], rows: Rows, sources: Sequence[WithoutOneMember]
+) -> list[Request]:
     """Return what is asked of labels to know every target without each of the members."""
     if not sources:
         return []
@@ -218,7 +222,7 @@ def left_out_values(
 
 def _is_standard(target: Target, rows: Rows) -> bool:
     coverage = isinstance(target.statistic, (IntervalCoverage, QuantileCalibrationError))
-    return coverage and isinstance(rows.sample.predictions, Gaussian)
+    return coverage and isinstance(rows.example.predictions, Gaussian)
 
 
 def _shares(predictions: Predictions) -> HostArray:
@@ -238,11 +242,11 @@ class OneMore:
     """A p-value that counts the truth as one more member, and what it compares."""
 
     pvalue: float
-    rule: Rule
+    rule: MemberRule
 
 
 def one_more_pvalue(
-    values: Sequence[HostArray], sources: Sequence[LeftOut], predictions: Predictions
+    values: Sequence[HostArray], sources: Sequence[WithoutOneMember], predictions: Predictions
 ) -> OneMore:
     """Return the p-value of the truth as one more member.
 

@@ -85,7 +85,7 @@ def groups_of(rows: Rows) -> tuple[Rows, Grouping | None]:
             levels[str(name)] = tuple(str(level) for level in unique.tolist())
             codes = codes * len(unique) + own.reshape(-1)
         rows = InMemory(dataclasses.replace(whole, groups=codes, labels=whole.batch, weights=None))
-    if rows.sample.groups is None:
+    if rows.example.groups is None:
         return rows, None
     sizes = group_sizes(rows)
     if len(sizes) > MOST_GROUPS:

@@ -139,7 +139,7 @@ def simulate_power(
     require_type(named or callable(injection), rule, 'Try "temperature".', injection=injection)
     amounts = _amounts(injection, grid)
     seed = as_seed(rng)
-    targets, predictions = targets_of(statistics, rows), rows.sample.predictions
+    targets, predictions = targets_of(statistics, rows), rows.example.predictions
     if isinstance(predictions, Quantiles):
         predictions._require_dense("the power of a check")
     power = {name: np.empty((len(statistics), amounts.size)) for name in values}

@@ -194,12 +194,12 @@ def asking_check(
     said: tuple[str, ...] = (),
 ) -> Asking[PredictiveCheck]:
     """Return the check of rows, and of their groups where `grouped`; see :func:`predictive_check`."""
-    require_single(rows.sample, "`predictive_check`")
+    require_single(rows.example, "`predictive_check`")
     rows, grouping = groups_of(rows) if grouped else (rows, None)
-    stored = given = rows.sample.predictions
+    stored = given = rows.example.predictions
     if are_drawn_labels(rows):
         rows = rows.changed(with_label_as_member)
-        given = rows.sample.predictions
+        given = rows.example.predictions
     joint = given is not stored
     names: tuple[Hypothesis, ...] = ("bayesian", "independent") if hypothesis == "both" else (hypothesis,)
     for name in names:

@@ -96,7 +96,7 @@ def pooled(rows: Dataset, seed: Seed, *, shared: bool, changed: Samples | None =
 
 def are_drawn_labels(rows: Rows) -> bool:
     """Tell whether the members of all rows are drawn labels, and each row has one label to pool them with."""
-    few = rows.sample
+    few = rows.example
     return (
         isinstance(few.predictions, Ensemble)
         and few.predictions.holds_drawn_labels
@@ -165,7 +165,7 @@ def _draws(samples: Samples, seed: Seed, first_row: int, shared: bool) -> Array:
     uniforms = Uniforms(seed, Stream.MIXTURE)
     for rows in tiles(n, rows_within_budget(40 * m * s, 0.25)):
         own = slice(first_row + rows.start, first_row + rows.stop)
-        uniform = uniforms.block(slice(0, (m + 1) * s), own, reference=draws).T
+        uniform = uniforms.draw(slice(0, (m + 1) * s), own, reference=draws).T
         member = xp.astype(uniform[:, :s] * m, xp.int64)
         # draw t is number t of a random order of its member's draws, so none is taken twice
         order = xp.argsort(xp.reshape(uniform[:, s:], (-1, m, s)), axis=2)
@@ -212,7 +212,7 @@ def drawn_choices(pool: Pool, seed: Seed, members: HostArray | None = None, firs
             drawn = np.where(members[reps] < fewest, p - 1, members[reps])
             chosen = np.broadcast_to(drawn[:, None], (reps.stop - reps.start, n))
             return Classes(like(chosen.astype(label_dtype(np, p)), reference), p)
-        uniform = uniforms.block(reps, rows, reference if on_device else None)
+        uniform = uniforms.draw(reps, rows, reference if on_device else None)
         xp = namespace(uniform)
         place = xp.astype(uniform * (s + 1 - fewest), label_dtype(xp, p)) + fewest
         if members is not None:
@@ -272,7 +272,7 @@ def drawn_cells(predictions: Quantiles, seed: Seed, first_row: int = 0) -> Drawn
     rows = slice(first_row, first_row + reference.shape[0])
 
     def labels(reps: slice) -> Classes:
-        uniform = uniforms.block(reps, rows, reference if on_device else None)
+        uniform = uniforms.draw(reps, rows, reference if on_device else None)
         xp = namespace(uniform)
         cell = xp.searchsorted(levels, xp.reshape(uniform, (-1,)), side="right")
         code = xp.reshape(xp.astype(cell * (size + 1), label_dtype(xp, size * size)), uniform.shape)
@@ -322,7 +322,7 @@ def why_no_sides(rows: Rows, statistic: Statistic) -> str | None:
     lies that equals Q is open, and no choice has the mean 0 for every distribution with an atom at Q: an atom
     of rain at 0 would be rejected always. Far fewer than the square root of n do not matter.
     """
-    if not isinstance(rows.sample.predictions, Quantiles) or statistic.name != "skce":
+    if not isinstance(rows.example.predictions, Quantiles) or statistic.name != "skce":
         return None
     number = sum(rows.map(_equal_a_quantile))
     if number <= 0.1 * rows.n**0.5:

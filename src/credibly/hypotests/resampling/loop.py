@@ -11,6 +11,7 @@ or in parts, are added up.
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from functools import partial
 from typing import Any
@@ -38,6 +39,7 @@ from credibly.statistics.protocol import Bound, Plan, State, Statistic
 
 _TILE_LABELS = 2**20
 _BYTES_PER_LABEL = 32  # a label, its uniform number and the temporaries of a statistic
+_BYTES_OF_LEAN = 2  # a label, and a copy behind the observed ones
 
 
 Finish = Callable[[Bound, State], Array]
@@ -209,7 +211,7 @@ def jobs_of(
     return jobs
 
 
-def posed(
+def as_replicates_see(
     asked: Sequence[tuple[Draw, Sequence[Target]]], rows: Dataset, n_resamples: int, *, whole: bool = False
 ) -> Iterator[tuple[Draw, Dataset, list[Job]]]:
     """Yield every source with the rows as it sees them, and its targets bound to them."""
@@ -221,7 +223,7 @@ def posed(
         yield draw, seen[1], jobs_of(targets, seen[1], n_resamples, seen[2], whole=whole)
 
 
-def together(jobs: Sequence[Job]) -> list[list[Job]]:
+def sharing_work(jobs: Sequence[Job]) -> list[list[Job]]:
     """Return jobs, those side by side whose statistics share work on the same labels."""
     found: dict[Hashable, list[Job]] = {}
     for job in jobs:
@@ -253,21 +255,28 @@ def _selected(labels: Labels, rows: Array) -> Any:
     return dataclasses.replace(labels, values=xp.take(labels.values, rows, axis=1), weights=weights)
 
 
-def label_tiles(observed: Any, drawing: Drawing | None, reps: slice) -> Iterator[tuple[slice, Any]]:
-    """Yield replicates in tiles, on the host those that stay in cache; the observation before the first."""
+def label_tiles(
+    observed: Any, drawing: Drawing | None, reps: slice, *, lean: bool = False
+) -> Iterator[tuple[slice, Any]]:
+    """Yield replicates in tiles, on the host those that stay in cache; the observation before the first.
+
+    Whoever is `lean` makes nothing of the size of the labels.
+    """
     if drawing is None or not reps.stop:
         yield slice(0, 0), observed
         return
     with one_blas_thread():  # products of a few columns: starting a second thread costs more than it saves
-        for tile in tiles(reps.stop - reps.start, replicates_per_tile(observed.n, drawing)):
+        for tile in tiles(reps.stop - reps.start, replicates_per_tile(observed, drawing, lean)):
             part = slice(reps.start + tile.start, reps.start + tile.stop)
             yield part, with_observed(observed, drawing, part)
 
 
-def replicates_per_tile(n: int, drawing: Drawing) -> int:
+def replicates_per_tile(observed: Labels, drawing: Drawing, lean: bool = False) -> int:
     """Return how many label vectors are drawn at once: on the host those that stay in cache."""
-    per_tile = rows_within_budget(_BYTES_PER_LABEL * n, 0.5)
-    return per_tile if drawing.on_device else min(per_tile, max(1, _TILE_LABELS // n))
+    n = observed.n
+    if not drawing.on_device:
+        return min(rows_within_budget(_BYTES_PER_LABEL * n, 0.5), max(1, _TILE_LABELS // n))
+    return rows_within_budget((_BYTES_OF_LEAN if lean else _BYTES_PER_LABEL) * n, 0.5, observed.values)
 
 
 def with_observed(observed: Any, drawing: Drawing, reps: slice) -> Any:
@@ -306,8 +315,9 @@ def at_once(
 ) -> None:
     """Evaluate whole label vectors of one dataset; every tile is finished when it is drawn."""
     wide = [job for job in jobs if _meets_in_pairs(job.bound)]
-    narrow = together([job for job in jobs if not _meets_in_pairs(job.bound)])
-    for reps, batch in label_tiles(observed, drawing, slice(0, n_resamples)) if narrow else ():
+    narrow = sharing_work([job for job in jobs if not _meets_in_pairs(job.bound)])
+    lean = drawing is not None and drawing.on_device and all(map(_is_lean, itertools.chain(*narrow)))
+    for reps, batch in label_tiles(observed, drawing, slice(0, n_resamples), lean=lean) if narrow else ():
         for job, state in states_of(narrow, batch):
             wishes[job.place].see(job.bound, state)
         if progress is not None and not wide:
@@ -317,6 +327,10 @@ def at_once(
         report = share_of(progress, part, len(wide))
         for state in _pairwise(job, observed, drawing, n_resamples, report):
             wishes[job.place].see(job.bound, state)
+
+
+def _is_lean(job: Job) -> bool:
+    return job.rows is None and job.bound.is_lean
 
 
 def _meets_in_pairs(bound: Bound) -> bool:
@@ -330,7 +344,7 @@ def _pairwise(
     """Sum up a statistic of pairs: all label vectors that fit at once, rows in blocks between reports."""
     bound: Any = job.bound
     per_label = 8 if isinstance(observed, Reals) else 1 if observed.n_classes <= 256 else 4
-    for reps in tiles(n_resamples, rows_within_budget(observed.n * per_label, 0.25)):
+    for reps in tiles(n_resamples, rows_within_budget(observed.n * per_label, 0.25, observed.values)):
         batch = job.labels(with_observed(observed, drawing, reps))
         blocks = [slice(0, batch.n)]
         if progress is not None:

@@ -144,7 +144,7 @@ def westfall_young(pooled: HostArray) -> tuple[float, HostArray, HostArray]:
     return float(np.mean(smallest <= smallest[0] * (1 + _TIE))), adjusted, smallest
 
 
-def distance(observed: float, null: HostArray) -> tuple[float, float]:
+def effect_and_score(observed: float, null: HostArray) -> tuple[float, float]:
     """Return how far the observation is from the centre of the replicates, as it is and in their spread."""
     finite = bool(np.isfinite(null).all())
     # infinite replicates have no mean; the centre of the finite ones would mislead
@@ -215,7 +215,7 @@ def result_of(
     """
     observed, null = float(values[0]), values[1:]
     pvalue, interval = monte_carlo_pvalue(observed, null, tail)
-    effect, z_score = distance(observed, null)
+    effect, z_score = effect_and_score(observed, null)
     found: dict[str, Any] = {
         "statistic": observed,
         "pvalue": pvalue,

@@ -28,6 +28,7 @@ from typing import Literal, Protocol
 
 import numpy as np
 
+from credibly._arrays import label_kernels
 from credibly._arrays.errors import InputTypeError
 from credibly._arrays.namespace import (
     CACHE_ELEMENTS,
@@ -122,7 +123,10 @@ class Replicates:
         self.steps = _steps(as_float64(probs) if self.on_device else to_host(as_float64(probs)))
         if self.k <= _FEW_CLASSES:
             self.steps *= _PIECE_VALUES
-            if not self.on_device:
+            if self.on_device:
+                xp = namespace(probs)
+                self.floors = xp.astype(xp.floor(self.steps), xp.int32)
+            else:
                 floors = np.minimum(np.floor(self.steps), _PIECE_VALUES - 1)
                 self.floors = floors.astype(np.uint16)
 
@@ -178,18 +182,20 @@ class Replicates:
         xp, steps = namespace(self.probs), self.steps
         shifted = slice(self.first_row, self.first_row + self.n)
         if self.k > _FEW_CLASSES:
-            rest = self.rests.block(reps, shifted, reference=self.probs)
+            rest = self.rests.draw(reps, shifted, reference=self.probs)
             found = xp.searchsorted(steps.T.contiguous(), rest.T.contiguous(), side="right").T
             return xp.astype(found, label_dtype(xp, self.k))
+        if label_kernels.usable(steps):
+            return label_kernels.drawn(steps, self.floors, self.pieces, self.rests, reps, self.first_row)
         pieces = torch_pieces(self.pieces, reps, shifted, self.probs.device)
         out = xp.zeros(pieces.shape, dtype=label_dtype(xp, self.k), device=pieces.device)
         reached = xp.zeros_like(out)
-        for floor in xp.astype(xp.floor(steps), pieces.dtype):
+        for floor in self.floors:
             out += pieces > floor
             reached += pieces >= floor
         j, i = xp.nonzero(out != reached)
         rest = torch_uniforms_at(self.rests, j + reps.start, i + shifted.start)
-        own, piece = steps[:, i], xp.astype(pieces[j, i], xp.float64)
+        own, piece = steps[:, i], as_float64(pieces[j, i])
         floor = xp.floor(own)
         passed = (piece > floor) | ((piece == floor) & (rest >= own - floor))
         out[j, i] = xp.astype(xp.sum(xp.astype(passed, xp.int64), axis=0), out.dtype)
@@ -286,7 +292,7 @@ class RealReplicates:
 
     def _block(self, uniforms: Uniforms, reps: slice, rows: slice) -> Array:
         shifted = slice(self.first_row + rows.start, self.first_row + rows.stop)
-        return uniforms.block(reps, shifted, self.reference if self.on_device else None)
+        return uniforms.draw(reps, shifted, self.reference if self.on_device else None)
 
     def _draw(self, reps: slice, rows: slice) -> Array:
         """Return quantiles, at uniform numbers, of the members that are drawn."""
@@ -352,7 +358,7 @@ def drawn_members(predictions: Predictions, seed: Seed, n_resamples: int) -> Hos
     Replicates are exchangeable, so their order is free. Of classes they come in the order of their members,
     so that each member is set up once.
     """
-    uniform: HostArray = Uniforms(seed, Stream.MEMBERS).block(slice(0, n_resamples), slice(0, 1))[:, 0]
+    uniform: HostArray = Uniforms(seed, Stream.MEMBERS).draw(slice(0, n_resamples), slice(0, 1))[:, 0]
     weights = getattr(predictions, "weights", None)
     m = predictions.n_members
     if isinstance(predictions, Samples) and is_joint(predictions):

@@ -6,7 +6,7 @@ rows draw labels once per source, and equal statistics are bound and summed up o
 
 Of rows that come in chunks, or in parts, sums over instances are merged over the datasets, in batches of
 replicates that fit the memory budget. A statistic of some rows is evaluated on the labels that were drawn for
-these in the same pass. Of pairs, two blocks of rows meet at a time, and labels are drawn where they meet.
+these in the same pass. Of pairs, two chunks of rows meet at a time, and labels are drawn where they meet.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ from credibly.hypotests.resampling.loop import (
     Resampled,
     Target,
     Wish,
+    as_replicates_see,
     at_once,
     label_tiles,
-    posed,
     share_of_replicates,
+    sharing_work,
     states_of,
-    together,
     with_observed,
 )
 from credibly.hypotests.resampling.replicates import Draw, LabelSource, rows_at_once
@@ -51,7 +51,7 @@ from credibly.predictions import (
     as_point,
 )
 from credibly.predictions.passes import Sums, remembering
-from credibly.statistics.over_rows import Block, Pairs, meets_in_blocks
+from credibly.statistics.over_rows import ChunkPairs, PairChunk, meets_in_chunks
 from credibly.statistics.protocol import State, Statistic
 from credibly.statistics.subsampled import Subsampled
 
@@ -168,7 +168,7 @@ def _same(one: Draw, other: Draw) -> bool:
 def _evaluate(asked: Sequence[tuple[Draw, list[Wish]]], first: Request, by_members: bool) -> None:
     """Evaluate everything that sources are asked for."""
     rows, n_resamples, progress = first.rows, first.n_resamples, first.progress
-    whole, given = rows.loaded(), rows.sample.predictions
+    whole, given = rows.loaded(), rows.example.predictions
     # shares of labels at quantiles, which have no statistic of their own, make no tables of mixtures
     tables = max(
         sum(one.target.statistic is not None or not isinstance(given, Gaussian) for one in own)
@@ -192,18 +192,18 @@ def _evaluate(asked: Sequence[tuple[Draw, list[Wish]]], first: Request, by_membe
         pairs = [(draw, one) for draw, own in rest for one in own]
         for place, (draw, wish) in enumerate(pairs):
             assert isinstance(draw, LabelSource)
-            _in_blocks(wish, rows, draw, n_resamples, share_of(progress, place, len(pairs)))
+            _in_chunks(wish, rows, draw, n_resamples, share_of(progress, place, len(pairs)))
         return
     targets = [(draw, [wish.target for wish in own]) for draw, own in rest]
-    for order, (draw, seen, jobs) in enumerate(posed(targets, whole, n_resamples)):
+    for order, (draw, seen, jobs) in enumerate(as_replicates_see(targets, whole, n_resamples)):
         drawing = draw(seen) if n_resamples else None
         at_once(rest[order][1], jobs, seen.batch, drawing, n_resamples, share_of(progress, order, len(rest)))
 
 
 def comes_in_parts(statistic: Statistic, rows: Rows) -> bool:
-    """Tell whether a statistic needs no more than a dataset, a part of the rows, or two blocks at a time."""
+    """Tell whether a statistic needs no more than a dataset, a part of the rows, or two chunks at a time."""
     additive = statistic.traits.reduction == "sum" or isinstance(statistic, Subsampled)
-    return rows.loaded() is not None or additive or meets_in_blocks(statistic, rows)
+    return rows.loaded() is not None or additive or meets_in_chunks(statistic, rows)
 
 
 def _is_part(wish: Wish) -> bool:
@@ -246,10 +246,10 @@ class _Work:
         chunk = dataclasses.replace(chunk, predictions=given)
         notes = as_point(given)[1] if isinstance(given, ClassPredictions) else given.notes
         parts: dict[str, list[State]] = defaultdict(list)
-        every = posed([(one.draw, one.targets) for one in self.asked], chunk, self.n_resamples)
+        every = as_replicates_see([(one.draw, one.targets) for one in self.asked], chunk, self.n_resamples)
         for order, (draw, seen, jobs) in enumerate(every):
             drawing = draw(seen) if self.reps.stop else None
-            own, shared = _inside(self.asked[order].picked, chunk), together(jobs)
+            own, shared = _inside(self.asked[order].picked, chunk), sharing_work(jobs)
             for _, batch in label_tiles(seen.batch, drawing, self.reps):
                 for job, state in states_of(shared, batch):
                     parts[_name(order, job.place)].append(_every_replicate(state, len(batch)))
@@ -289,8 +289,8 @@ def _in_parts(
     asked: Sequence[tuple[Draw, Sequence[Wish]]], rows: Rows, n_resamples: int, progress: Progress | None
 ) -> None:
     """Merge the sums of every replicate over datasets; statistics of some rows see the labels drawn there."""
-    sample, part = rows.sample, slice(0, min(_FEW, len(rows.sample)))
-    few = Dataset(sample.predictions[part], sample.batch.rows(part))
+    example, part = rows.example, slice(0, min(_FEW, len(rows.example)))
+    few = Dataset(example.predictions[part], example.batch.rows(part))
     sums, rest = (
         [[wish for wish in own if _is_part(wish) is kind] for _, own in asked] for kind in (False, True)
     )
@@ -301,7 +301,7 @@ def _in_parts(
     wanted = [(one.draw, one.targets) for one in work]
     numbers = sum(0 if one.picked is None else one.picked.size for one in work) + sum(
         math.prod(value.shape)
-        for _, own, jobs in posed(wanted, few, n_resamples, whole=True)
+        for _, own, jobs in as_replicates_see(wanted, few, n_resamples, whole=True)
         for job in jobs
         for value in job.bound.state(own.batch).values()
     )
@@ -310,7 +310,7 @@ def _in_parts(
         report = None if progress is None else partial(share_of_replicates, progress, reps, n_resamples)
         (total,) = rows.merged([_Work(work, reps, n_resamples)], report)
         noted = dataclasses.replace(few, predictions=_noted(few.predictions, total.notes))
-        for order, (_, _, jobs) in enumerate(posed(wanted, noted, n_resamples, whole=True)):
+        for order, (_, _, jobs) in enumerate(as_replicates_see(wanted, noted, n_resamples, whole=True)):
             for job in jobs:
                 sums[order][job.place].see(job.bound, total.states[_name(order, job.place)])
             if rest[order]:
@@ -356,12 +356,12 @@ def _noted(predictions: Predictions, notes: tuple[str, ...]) -> Predictions:
     return other
 
 
-def _in_blocks(
+def _in_chunks(
     wish: Wish, rows: Rows, draw: LabelSource, n_resamples: int, progress: Progress | None
 ) -> None:
-    """Evaluate a statistic of pairs whose blocks meet on an engine; labels are drawn where they meet."""
+    """Evaluate a statistic of pairs whose chunks meet on an engine; labels are drawn where they meet."""
     assert wish.target.statistic is not None
-    pairs = Pairs.over(wish.target.statistic, rows, draw.pose)
+    pairs = ChunkPairs.over(wish.target.statistic, rows, draw.pose)
     bound = pairs.bound
     for reps in tiles(n_resamples, pairs.vectors_at_once()):
         report = None if progress is None else partial(share_of_replicates, progress, reps, n_resamples)
@@ -370,7 +370,7 @@ def _in_blocks(
         bound.notes = (*said, *pairs.notes_of(state))  # of all rows, in place of the few that it is bound to
 
 
-def _drawn_for(draw: LabelSource, reps: slice, block: Block) -> Labels:
-    rows = Dataset(block.predictions, block.labels, start=block.start)
-    drawn: Labels = with_observed(block.labels, draw(rows), reps)
+def _drawn_for(draw: LabelSource, reps: slice, chunk: PairChunk) -> Labels:
+    rows = Dataset(chunk.predictions, chunk.labels, start=chunk.start)
+    drawn: Labels = with_observed(chunk.labels, draw(rows), reps)
     return drawn

@@ -39,7 +39,7 @@ from credibly.predictions.clusters import Clusters
 from credibly.predictions.ensemble import WithoutMember
 from credibly.predictions.passes import Sums
 from credibly.statistics.linear import Linear
-from credibly.statistics.over_rows import Pairs, for_pairs, meets_in_blocks, require_rows
+from credibly.statistics.over_rows import ChunkPairs, for_pairs, meets_in_chunks, require_defined
 from credibly.statistics.protocol import Bound, State, Statistic
 from credibly.statistics.subsampled import Subsampled
 
@@ -52,7 +52,7 @@ _POINTS = np.concatenate([-_SIX[::-1], _SIX])
 
 def signs(seed: Seed, reps: slice, number: int) -> HostArray:
     """Return the factor of every cluster in replicates `reps`, (b, number), of mean 0 and variance 1."""
-    uniform: HostArray = Uniforms(seed, Stream.SIGNS).block(reps, slice(0, number))
+    uniform: HostArray = Uniforms(seed, Stream.SIGNS).draw(reps, slice(0, number))
     if number < FEW_CLUSTERS:
         return _POINTS[(uniform * _POINTS.size).astype(np.intp)]
     return 2.0 * (uniform >= 0.5).astype(np.float64) - 1.0
@@ -164,14 +164,14 @@ def wild(
     if drawing:
         _require_linear(chosen, rows)
     for one in chosen:
-        require_rows(one, rows)
+        require_defined(one, rows)
     sums = [one for one in chosen if one.traits.reduction == "sum"]
     states: dict[str, tuple[Bound, State, State]] = {}
     if sums:
         binds = tuple(partial(one.bind, plan=one.plan(rows)) for one in sums)
         (total,) = rows.merged([WildSums(binds, clusters, seed, drawing)])
         for at, (one, bind) in enumerate(zip(sums, binds, strict=True)):
-            bound, _ = bound_in_clusters(bind, rows.sample, seed)
+            bound, _ = bound_in_clusters(bind, rows.example, seed)
             states[one.name] = bound, total.states[f"{at} expected"], total.states[f"{at} added"]
     for one in chosen:
         if one not in sums:
@@ -207,8 +207,8 @@ def wild(
 
 def _all_at_once(one: Statistic, rows: Rows, clusters: Clusters) -> tuple[Bound, State, State]:
     """Bind a statistic that is no sum over rows, and return its sums."""
-    if one.traits.reduction == "pairwise" and meets_in_blocks(one, rows):
-        return Pairs.over(one, rows).wild_sums(clusters.number)
+    if one.traits.reduction == "pairwise" and meets_in_chunks(one, rows):
+        return ChunkPairs.over(one, rows).wild_sums(clusters.number)
     part = rows.take(one.chosen) if isinstance(one, Subsampled) else rows.loaded()
     if part is None:
         part = dataclasses.replace(
@@ -224,11 +224,11 @@ def _all_at_once(one: Statistic, rows: Rows, clusters: Clusters) -> tuple[Bound,
 
 def _require_linear(chosen: Sequence[Statistic], rows: Rows) -> None:
     """Raise where the draws of a member cannot be recovered from sums that are linear in one-hot labels."""
-    if not isinstance(rows.sample.predictions, ClassPredictions):
+    if not isinstance(rows.example.predictions, ClassPredictions):
         raise UnsupportedError(
             "a member that drew all labels of rows in clusters",
             "is tested for class predictions",
-            f"got {type(rows.sample.predictions).__name__}",
+            f"got {type(rows.example.predictions).__name__}",
             'Pass `hypothesis="independent"`.',
         )
     for one in chosen:
