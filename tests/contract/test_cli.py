@@ -241,6 +241,7 @@ def test_every_verb_speaks_json(folder: Path, capsys: pytest.CaptureFixture[str]
         "plan": (file, "--gap", "0.05"),
         "check": (file, *fast),
         "audit": ("patients.csv", "--by", "age,sex", *fast),
+        "monitor": (file,),
         "raters": ("rated.npz",),
         "compare": (file, "members.npz", "--n-resamples", "100"),
         "report": (file, *fast),

@@ -1,4 +1,4 @@
-"""The monitor: right predictions seldom raise an alarm, late faults are found, and the negative controls fail."""
+"""The monitor: right predictions seldom raise an alarm, late faults are found, and negative controls fail."""
 
 from __future__ import annotations
 

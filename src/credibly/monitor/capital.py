@@ -26,7 +26,6 @@ import math
 from typing import Any
 
 import numpy as np
-from scipy.optimize import brentq
 from scipy.special import logsumexp
 
 from credibly._arrays.namespace import HostArray
@@ -38,6 +37,7 @@ LEAVING, RETURNING, START = 0.1, 1.0, 10.0
 
 _STEPS = 0.7 * 2.0 ** (-np.arange(30) / 2)
 _COSTS = -np.log1p(-_STEPS) - _STEPS
+_HALVINGS = 40
 
 
 @dataclasses.dataclass
@@ -126,18 +126,26 @@ class Running:
 
     def reach(self, level: float) -> HostArray:
         """Return how far sums may be from the sums of their conditional means, (q,), at all times at once."""
-        return np.array([_reach(one, math.log(2.0 / level)) for one in self.scatter.tolist()])
+        aim = math.log(2.0 / level)
+        # the mean over steps is at least its largest term over their number
+        low, high = np.zeros_like(self.scatter), _mixed_reach(self.scatter, aim)
+        for _ in range(_HALVINGS):
+            middle = 0.5 * (low + high)
+            above = _mixture(middle, self.scatter) >= aim
+            low, high = np.where(above, low, middle), np.where(above, middle, high)
+        return high
 
 
-def _reach(scatter: float, aim: float) -> float:
-    """Return the sum at which the mixture reaches exp(aim)."""
+def _mixed_reach(scatter: HostArray, aim: float) -> HostArray:
+    """Return sums at which one step alone reaches exp(aim), (q,): none that the mixture needs is larger."""
+    costs = aim + math.log(len(_STEPS)) + _COSTS[:, None] * scatter
+    return np.asarray((costs / _STEPS[:, None]).min(axis=0))
 
-    def above(total: float) -> float:
-        return float(logsumexp(_STEPS * total - _COSTS * scatter)) - math.log(len(_STEPS)) - aim
 
-    # the mean over steps is at least its largest term over their number
-    most = float(np.min((aim + math.log(len(_STEPS)) + _COSTS * scatter) / _STEPS))
-    return float(brentq(above, 0.0, most))
+def _mixture(totals: HostArray, scatter: HostArray) -> HostArray:
+    """Return the logarithm of the mixture over steps, (q,)."""
+    powers = _STEPS[:, None] * totals - _COSTS[:, None] * scatter
+    return np.asarray(logsumexp(powers, axis=0) - math.log(len(_STEPS)))
 
 
 def state_of(part: Capital | Running) -> dict[str, Any]:

@@ -193,7 +193,7 @@ class Monitor:
         ids : array (n,)
             Names of the rows, none of which waits already.
         clusters : array (n,), optional
-            Which rows belong together; they are paid when all their labels are there.
+            Which rows belong together.
         groups : array (n,) or mapping of str to array, optional
             Groups of the rows.
         """
@@ -211,16 +211,15 @@ class Monitor:
                 )
             groups_of_rows = self._begin(chunk)
             turn = self._next()
-            codes = range(len(chunk)) if chunk.clusters is None else _codes(chunk).tolist()
             self._waiting.append(
                 {
                     "process": turn,
                     "predictions": _written(chunk.predictions),
                     "ids": names,
-                    "clusters": list(codes),
-                    "clustered": chunk.clusters is not None,
+                    "clusters": None if chunk.clusters is None else _codes(chunk).tolist(),
                     "groups": {name: np.flatnonzero(mask).tolist() for name, mask in groups_of_rows.items()},
                     "labels": [None] * len(chunk),
+                    "forgotten": [],
                 }
             )
 
@@ -233,13 +232,21 @@ class Monitor:
             Names that `expect` was given.
         labels : array (n,) or LabelCounts
             What was observed.
+
+        Notes
+        -----
+        Batches are paid as a whole and in the order of their predictions, so it does no harm if labels of one
+        kind come sooner than others. A label that never comes holds up its process until `forget`.
         """
         names = _names(ids, None)
-        counts = isinstance(labels, LabelCounts)
-        host = (
-            to_host(labels.counts) if counts else to_host(labels) if is_array(labels) else np.asarray(labels)
-        )
-        place = {name: (batch, at) for batch in self._waiting for at, name in enumerate(batch["ids"])}
+        host = to_host(labels.counts) if isinstance(labels, LabelCounts) else labels
+        host = to_host(host) if is_array(host) else np.asarray(host)
+        place = {
+            name: (number, at)
+            for number, batch in enumerate(self._waiting)
+            for at, name in enumerate(batch["ids"])
+            if batch["labels"][at] is None and at not in batch["forgotten"]
+        }
         strange = [name for name in names if name not in place]
         if strange or len(names) != len(host) or len(set(names)) < len(names):
             raise InputError(
@@ -250,26 +257,16 @@ class Monitor:
                 else f"got {len(names)} ids, {len(host)} labels",
                 "Give the ids that `expect` was given, each once.",
             )
-        ready: list[tuple[dict[str, Any], list[int], Dataset]] = []
         arrived: dict[int, dict[int, Any]] = {}
         for name, value in zip(names, host.tolist(), strict=True):
-            batch, at = place[name]
-            arrived.setdefault(self._waiting.index(batch), {})[at] = value
-        for number, values in arrived.items():
-            batch = self._waiting[number]
-            seen = [values.get(at, value) for at, value in enumerate(batch["labels"])]
-            missing = {code for code, value in zip(batch["clusters"], seen, strict=True) if value is None}
-            whole = [at for at, code in enumerate(batch["clusters"]) if code not in missing]
-            if whole:
-                chunk = self._rebuilt(batch, whole, [seen[at] for at in whole])
-                ready.append((batch, whole, chunk))
+            number, at = place[name]
+            arrived.setdefault(number, {})[at] = value
         for number, values in arrived.items():  # nothing is changed before all labels are checked
+            self._rebuilt(self._waiting[number], values)
+        for number, values in arrived.items():
             for at, value in values.items():
                 self._waiting[number]["labels"][at] = value
-        for batch, whole, chunk in ready:
-            masks = {name: np.isin(whole, members) for name, members in batch["groups"].items()}
-            self._pay(batch["process"], chunk, {name: mask for name, mask in masks.items() if mask.any()})
-            self._drop(batch, set(whole))
+        self._pay_whole_batches()
 
     def forget(self, ids: Any) -> None:
         """Give up waiting for some rows: they count as never predicted.
@@ -281,8 +278,28 @@ class Monitor:
             rows are given up.
         """
         names = set(_names(ids, None))
+        for batch in self._waiting:
+            batch["forgotten"] += [
+                at
+                for at, name in enumerate(batch["ids"])
+                if name in names and batch["labels"][at] is None and at not in batch["forgotten"]
+            ]
+        self._pay_whole_batches()
+
+    def _pay_whole_batches(self) -> None:
+        """Pay the batches of every process in the order of their predictions, up to one that is not whole."""
+        held: set[int] = set()
         for batch in list(self._waiting):
-            self._drop(batch, {at for at, name in enumerate(batch["ids"]) if name in names})
+            values = {at: value for at, value in enumerate(batch["labels"]) if at not in batch["forgotten"]}
+            if None in values.values():
+                held.add(batch["process"])
+            if batch["process"] in held:
+                continue
+            self._waiting = [one for one in self._waiting if one is not batch]
+            if values:
+                masks = {name: np.isin(list(values), rows) for name, rows in batch["groups"].items()}
+                inside = {name: mask for name, mask in masks.items() if mask.any()}
+                self._pay(batch["process"], self._rebuilt(batch, values), inside)
 
     # ---- what is known
 
@@ -374,7 +391,7 @@ class Monitor:
         MonitorResult
             E-value, alarm, onset, suspects, intervals, groups and the e-value over time.
         """
-        waits = sum(len(batch["ids"]) for batch in self._waiting)
+        waits = sum(len(batch["ids"]) - len(batch["forgotten"]) for batch in self._waiting)
         notes = []
         if self._together:
             notes.append(
@@ -638,31 +655,16 @@ class Monitor:
         while len(self._trace) > _TRACE:
             self._trace = [*self._trace[:-1:2], self._trace[-1]]
 
-    def _rebuilt(self, batch: dict[str, Any], rows: list[int], labels: list[Any]) -> Dataset:
-        """Return waiting rows with their labels as a dataset, checked."""
-        given = _read(batch["predictions"])[np.array(rows)]
-        values = LabelCounts(np.array(labels)) if isinstance(labels[0], list) else np.array(labels)
-        clusters = np.array(batch["clusters"])[rows] if batch["clustered"] else None
-        chunk: Dataset = as_rows(given, values, classes=self._classes).sample
+    def _rebuilt(self, batch: dict[str, Any], values: dict[int, Any]) -> Dataset:
+        """Return the waiting rows that have these labels as a dataset, checked."""
+        rows, labels = np.array(list(values)), list(values.values())
+        given = _read(batch["predictions"])[rows]
+        observed = LabelCounts(np.array(labels)) if isinstance(labels[0], list) else np.array(labels)
+        chunk: Dataset = as_rows(given, observed, classes=self._classes).example
+        clusters = None if batch["clusters"] is None else np.array(batch["clusters"])[rows]
         chunk = dataclasses.replace(chunk, clusters=clusters)
         chunk.batch  # noqa: B018 - checks the labels
         return chunk
-
-    def _drop(self, batch: dict[str, Any], rows: set[int]) -> None:
-        kept = [at for at in range(len(batch["ids"])) if at not in rows]
-        if not kept:
-            self._waiting = [one for one in self._waiting if one is not batch]
-            return
-        if rows:
-            given = _read(batch["predictions"])[np.array(kept)]
-            place = {at: number for number, at in enumerate(kept)}
-            batch["predictions"] = _written(given)
-            batch["groups"] = {
-                name: [place[at] for at in members if at in place]
-                for name, members in batch["groups"].items()
-            }
-            for name in ("ids", "clusters", "labels"):
-                batch[name] = [batch[name][at] for at in kept]
 
 
 _PLAIN = ("grouped", "batches", "n", "impossible", "alarm", "waiting", "trace", "together")

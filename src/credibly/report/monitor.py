@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from credibly.evaluation import shown, shown_range
 from credibly.evaluation.numbers import percent
 from credibly.plots import Table, picture
 from credibly.report.html_parts import MethodNote, filled, report_figure
@@ -38,15 +37,30 @@ cr.Monitor.load("state.json").result().report("monitor.html")"""
 
 def render_monitor(result: MonitorResult) -> str:
     """Return the page of a monitor."""
-    interval = f"{percent(1 - result.level)} interval"
-    tracked = [
-        (one.name, shown(one.stated), shown(one.observed), shown_range((one.low, one.high)))
-        for one in result.tracked
-    ]
-    groups = [
-        (one.name, str(one.n), evidence_text(one.evalue), "conflict" if one.alarm else "no conflict found")
-        for one in result.groups
-    ]
+    tracked = Table.of(
+        {
+            "mean of": [measure.name for measure in result.tracked],
+            "stated": [measure.stated for measure in result.tracked],
+            "observed": [measure.observed for measure in result.tracked],
+            f"{percent(1 - result.level)} interval": [
+                (measure.low, measure.high) for measure in result.tracked
+            ],
+        }
+    )
+    groups = Table.of(
+        {
+            "group": [group.name for group in result.groups],
+            "rows": [group.n for group in result.groups],
+            "e-value": [evidence_text(group.evalue) for group in result.groups],
+            "verdict": ["conflict" if group.alarm else "no conflict found" for group in result.groups],
+        }
+    )
+    suspects = Table.of(
+        {
+            "what the labels look like": [suspect.words for suspect in result.where],
+            "share": [f"{100 * suspect.share:.0f} %" for suspect in result.where],
+        }
+    )
     facts = [
         ("Rows with labels", str(result.n)),
         ("Waiting for labels", str(result.waiting)),
@@ -73,12 +87,9 @@ def render_monitor(result: MonitorResult) -> str:
             size=(4.4, 3.6),
             margins=(0.55, 0.95, 0.15, 0.3),
         ),
-        suspects=Table(
-            ("what the labels look like", "share"),
-            tuple((one.words, f"{100 * one.share:.0f} %") for one in result.where),
-        ),
-        tracked=Table(("mean of", "stated", "observed", interval), tuple(tracked)),
-        groups=Table(("group", "rows", "e-value", "verdict"), tuple(groups)),
+        suspects=suspects,
+        tracked=tracked,
+        groups=groups,
         methods=METHODS,
         source=Table(("what", "value"), tuple(facts)),
         command=AGAIN,

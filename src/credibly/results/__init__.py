@@ -14,7 +14,7 @@ from credibly.results.curves import (
 )
 from credibly.results.decompositions import CrpsDecomposition, DisagreementDecomposition, LossDecomposition
 from credibly.results.estimates import Estimate, Estimates, RootEstimate
-from credibly.results.monitor import Bet, GroupEvidence, MonitorResult, Suspect, Tracked
+from credibly.results.monitor import GroupEvidence, MonitorResult, Suspect, Tracked
 from credibly.results.power import LabelPlan, PowerCurve
 from credibly.results.predictive import HypothesisCheck, PredictiveCheck
 from credibly.results.recalibration import Change, MethodChanges, RecalibrationReport
@@ -25,7 +25,6 @@ from credibly.results.witness import WitnessDetails, WitnessDirection
 __all__ = [
     "AuditGroup",
     "AuditResult",
-    "Bet",
     "Certificate",
     "Change",
     "CheckDetails",

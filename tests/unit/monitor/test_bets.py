@@ -7,7 +7,7 @@ import pytest
 
 import credibly as cr
 from credibly.monitor.bets import _POWERS, Book, Payoffs
-from credibly.predictions import Dataset, Predictions, PredictionIntervals, as_rows
+from credibly.predictions import Dataset, PredictionIntervals, Predictions, as_rows
 
 SEED = (1, 2)
 
@@ -15,7 +15,7 @@ SEED = (1, 2)
 def payoffs(
     predictions: Predictions, labels: object, hypothesis: str | None = None, **more: object
 ) -> Payoffs:
-    data: Dataset = as_rows(predictions, labels).sample
+    data: Dataset = as_rows(predictions, labels).example
     return Book.of(data.predictions, hypothesis).payoffs(data, SEED, None, **more)
 
 
@@ -139,7 +139,7 @@ def test_one_member_that_draws_all_labels_pays_1_on_average() -> None:
         labels = np.array([code >> at & 1 for at in range(3)])
         chance = np.prod(probs[np.arange(3), :, labels], axis=0).mean()
         posterior = np.zeros(2)
-        paid = book.payoffs(as_rows(ensemble, labels).sample, SEED, posterior)
+        paid = book.payoffs(as_rows(ensemble, labels).example, SEED, posterior)
         total += chance * np.exp(paid.logs.sum(axis=1))
         mass += chance
         if code == 0:

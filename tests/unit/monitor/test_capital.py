@@ -7,17 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from credibly.monitor.capital import (
-    BLOCK,
-    LEAVING,
-    RETURNING,
-    START,
-    Capital,
-    Running,
-    _reach,
-    from_state,
-    state_of,
-)
+from credibly.monitor.capital import BLOCK, LEAVING, RETURNING, START, Capital, Running, from_state, state_of
 
 PRIOR = np.array([0.5, 0.3, 0.2])
 
@@ -89,11 +79,16 @@ def test_infinitely_good_bets_do_not_overflow() -> None:
 
 
 def test_the_reach_solves_its_equation_and_grows_with_scatter() -> None:
-    aim = math.log(40.0)
-    found = [_reach(scatter, aim) for scatter in (0.0, 1.0, 100.0, 1e6)]
-    assert found == sorted(found)
+    scatter = np.array([0.0, 1.0, 100.0, 1e6])
+    running = Running(1, np.zeros(4), np.zeros(4), scatter)
+    reach = running.reach(0.05)
+    assert (np.diff(reach) > 0).all()
+    steps = 0.7 * 2.0 ** (-np.arange(30) / 2)
+    for total, variance in zip(reach, scatter, strict=True):
+        powers = np.exp(steps * total - (-np.log(1 - steps) - steps) * variance)
+        assert powers.mean() == pytest.approx(40.0, rel=1e-6)  # 2 / 0.05
     # a normal interval for 1e6 would be 1.96 1000; at all times at once it is wider
-    assert 1960 < found[3] < 2.6 * 1960
+    assert 1960 < reach[3] < 2.6 * 1960
 
 
 def test_running_means_hold_at_all_times() -> None:

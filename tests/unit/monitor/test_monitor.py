@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import credibly as cr
-from credibly.predictions import Predictions, PredictionIntervals
+from credibly.predictions import PredictionIntervals, Predictions
 
 
 def stream(n: int, power: float = 1.0, seed: int = 0, k: int = 3) -> tuple[np.ndarray, np.ndarray]:
@@ -133,16 +133,30 @@ def test_labels_that_come_late_count_when_they_come() -> None:
 
 def test_labels_may_come_in_any_order_and_survive_a_restart() -> None:
     probs, labels = stream(300)
-    monitor = cr.Monitor()
-    monitor.expect(probs, ids=[f"case {row}" for row in range(300)])
+    monitor, other = cr.Monitor(), cr.Monitor()
+    for number in range(2):
+        rows = range(150 * number, 150 * (number + 1))
+        monitor.expect(probs[rows], ids=[f"case {row}" for row in rows])
+        other.update(probs[rows], labels[rows])
     order = np.random.default_rng(0).permutation(300)
     for part in np.split(order, 6):
+        assert monitor.n == 0  # paid as a whole, so that labels which come early are not chosen
         monitor.observe([f"case {row}" for row in part], labels[part])
         monitor = cr.Monitor.from_state(json.loads(json.dumps(monitor.state())))
-    other = cr.Monitor()
-    for part in np.split(order, 6):
-        other.update(probs[part], labels[part])
     assert monitor.evalue == pytest.approx(other.evalue, rel=1e-12)
+    assert monitor.result().waiting == 0
+
+
+def test_batches_are_paid_in_the_order_of_their_predictions() -> None:
+    probs, labels = stream(60)
+    monitor = cr.Monitor()
+    for number in range(3):
+        monitor.expect(probs[20 * number : 20 * number + 20], ids=range(20 * number, 20 * number + 20))
+    monitor.observe(range(20, 60), labels[20:60])
+    assert monitor.n == 0
+    monitor.observe(range(19), labels[:19])
+    monitor.forget([19])
+    assert monitor.n == 59
     assert monitor.result().waiting == 0
 
 
@@ -192,7 +206,7 @@ def test_a_cluster_is_one_bet_the_mean_of_its_rows() -> None:
     assert (gap.low, gap.high) == pytest.approx((other.low, other.high))
 
 
-def test_clusters_may_lie_anywhere_in_a_batch_and_wait_until_they_are_whole() -> None:
+def test_clusters_may_lie_anywhere_in_a_batch_and_may_wait() -> None:
     probs, labels = stream(90)
     clusters = np.arange(90) % 9
     sorted_rows = np.argsort(clusters, kind="stable")
@@ -201,10 +215,8 @@ def test_clusters_may_lie_anywhere_in_a_batch_and_wait_until_they_are_whole() ->
     second.update(probs[sorted_rows], labels[sorted_rows], clusters=clusters[sorted_rows])
     assert first.evalue == pytest.approx(second.evalue, rel=1e-12)
     third.expect(probs, ids=np.arange(90), clusters=clusters)
-    third.observe(np.arange(85), labels[:85])  # clusters 4 to 8 miss a row each
-    assert third.n == 40
-    third.observe(np.arange(85, 90), labels[85:])
-    assert third.n == 90
+    third.observe(np.arange(90), labels)
+    assert third.evalue == pytest.approx(first.evalue, rel=1e-12)
 
 
 def test_processes_take_turns_and_the_alarm_needs_one_alone() -> None:
@@ -354,8 +366,8 @@ def test_bad_input_is_refused() -> None:
         monitor.update(*stream(10), groups=["a"] * 10)
     with pytest.raises(cr.InputError, match="class"):
         monitor.update(stream(10)[0], np.full(10, 7))
+    data = cr.Dataset(cr.Point(stream(10)[0]), stream(10)[1], weights=np.ones(10))
     with pytest.raises(cr.UnsupportedError, match="counts every row once"):
-        data = cr.Dataset(cr.Point(stream(10)[0]), stream(10)[1], weights=np.ones(10))
         monitor.update(data)
     assert monitor.state() == before
     monitor.expect(stream(10)[0], ids=range(10))
@@ -372,9 +384,9 @@ def test_bad_input_is_refused() -> None:
         cr.Monitor(processes=0)
     with pytest.raises(cr.InputError, match="level"):
         cr.Monitor(level=5)
+    bayesian, ensemble = cr.Monitor(hypothesis="bayesian"), cr.Ensemble(np.full((4, 2, 2), 0.5))
     with pytest.raises(cr.UnsupportedError, match="clusters"):
-        ensemble = cr.Ensemble(np.full((4, 2, 2), 0.5))
-        cr.Monitor(hypothesis="bayesian").update(ensemble, [0, 1, 0, 1], clusters=[0, 0, 1, 1])
+        bayesian.update(ensemble, [0, 1, 0, 1], clusters=[0, 0, 1, 1])
 
 
 def test_files_that_hold_no_state_are_refused(tmp_path: Path) -> None:
