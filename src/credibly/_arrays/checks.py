@@ -126,18 +126,18 @@ def as_real(value: Any, name: str, *shapes: str) -> Array:
 
 def as_two_reals(first: Any, second: Any, names: tuple[str, str], *shapes: str) -> tuple[Array, Array]:
     """Return two floating arrays of one library, device and shape, which is one of the shapes."""
-    one, other = as_real(first, names[0]), as_real(second, names[1])
+    first, second = as_real(first, names[0]), as_real(second, names[1])
     what = f"`{names[0]}` and `{names[1]}`"
-    namespace(one, other, what=what)
-    require_shape(one, names[0], *shapes)
-    if tuple(one.shape) != tuple(other.shape):
+    namespace(first, second, what=what)
+    require_shape(first, names[0], *shapes)
+    if tuple(first.shape) != tuple(second.shape):
         raise InputError(
             what,
             "must have the same shape",
-            f"got {tuple(one.shape)} and {tuple(other.shape)}",
+            f"got {tuple(first.shape)} and {tuple(second.shape)}",
             "Check that both describe the same instances.",
         )
-    return one, other
+    return first, second
 
 
 def require_shape(array: Array, name: str, *shapes: str) -> None:
@@ -188,7 +188,7 @@ def row_tiles(array: Array) -> Iterable[tuple[int, Array]]:
 
 def find_rows(arrays: tuple[Array, ...], bad: Callable[..., Array]) -> list[int]:
     """Return the indices of all rows for which `bad(*blocks)` is true of any entry."""
-    found: list[int] = []
+    rows_found: list[int] = []
     blocks = [row_tiles(array) for array in arrays]
     for parts in zip(*blocks, strict=True):
         start = parts[0][0]
@@ -197,8 +197,8 @@ def find_rows(arrays: tuple[Array, ...], bad: Callable[..., Array]) -> list[int]
         if mask.ndim > 1:
             mask = xp.any(mask, axis=tuple(range(1, mask.ndim)))
         if bool(xp.any(mask)):
-            found.extend((np.flatnonzero(to_host(mask)) + start).tolist())
-    return found
+            rows_found.extend((np.flatnonzero(to_host(mask)) + start).tolist())
+    return rows_found
 
 
 def describe_rows(rows: list[int], fact: str, total: int) -> str:

@@ -138,7 +138,7 @@ def cell_counts(
     b, n = labels.shape
     # one more cell, for what counts nowhere; a power of two
     width = max(16, 1 << n_cells.bit_length())
-    together = max(1, min(8, 2**11 // width))
+    together = max(1, 128 // width)  # what a histogram costs grows with its width
     counts = torch.zeros((b, width), dtype=torch.int32, device=labels.device)
     grid = (-(-n // _ROWS), -(-b // together))
     nothing = counts  # stands for arrays that are not read

@@ -66,8 +66,8 @@ def namespace(*arrays: Array, what: str = "predictions and labels") -> Namespace
     return array_api_compat.array_namespace(*present)
 
 
-def _mixed(what: str, rule: str, found: set[str], remedy: str) -> InputTypeError:
-    return InputTypeError(what, rule, f"got {' and '.join(sorted(found))}", remedy)
+def _mixed(what: str, rule: str, names: set[str], remedy: str) -> InputTypeError:
+    return InputTypeError(what, rule, f"got {' and '.join(sorted(names))}", remedy)
 
 
 def device(array: Array) -> Any:
@@ -234,10 +234,10 @@ def entropy_of_rows(probs: Array) -> Array:
         wide = as_float64(probs)
         return 0.0 - namespace(wide).sum(xlogy(wide, wide), axis=-1)
     axes, ones = _memory_axes(probs), np.ones(probs.shape[-1])
-    found = np.empty([probs.shape[axis] for axis in axes])
+    entropies = np.empty([probs.shape[axis] for axis in axes])
     rows_of_tile = _rows_of_tile(len(ones))
     wide, terms = np.empty((2, rows_of_tile, len(ones)))
-    for rows, out in zip(views, found.reshape(len(views), -1), strict=True):
+    for rows, out in zip(views, entropies.reshape(len(views), -1), strict=True):
         for tile in tiles(len(rows), rows_of_tile):
             block, log = wide[: tile.stop - tile.start], terms[: tile.stop - tile.start]
             block[...] = rows[tile]
@@ -246,7 +246,7 @@ def entropy_of_rows(probs: Array) -> Array:
             )  # changes no bit of what matters, and log 0 is not asked for
             np.log(log, out=log)
             np.matmul(np.multiply(log, block, out=log), ones, out=out[tile])
-    return np.transpose(np.subtract(0.0, found, out=found), np.argsort(axes))
+    return np.transpose(np.subtract(0.0, entropies, out=entropies), np.argsort(axes))
 
 
 def mean_entropy_of_members(probs: Array) -> Array:

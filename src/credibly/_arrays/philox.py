@@ -55,7 +55,11 @@ class Stream(enum.IntEnum):
 
 def as_seed(rng: Any) -> Seed:
     """Turn what `numpy.random.default_rng` takes into a 128-bit key; a pair of words is a key already."""
-    if isinstance(rng, (tuple, list)) and len(rng) == 2 and all(_is_seed(one) and one < 2**64 for one in rng):
+    if (
+        isinstance(rng, (tuple, list))
+        and len(rng) == 2
+        and all(_is_seed(word) and word < 2**64 for word in rng)
+    ):
         return int(rng[0]), int(rng[1])  # the seed of an earlier result
     if isinstance(rng, np.random.RandomState):
         rng = rng._bit_generator  # which `default_rng` takes in every version of NumPy
@@ -67,7 +71,7 @@ def as_seed(rng: Any) -> Seed:
     elif rng is None or _is_seed(rng):
         sequence = np.random.SeedSequence(None if rng is None else int(rng))
     elif _is_sequence(rng) and len(rng) and all(map(_is_seed, rng)):
-        sequence = np.random.SeedSequence([int(one) for one in rng])
+        sequence = np.random.SeedSequence([int(word) for word in rng])
     else:
         raise InputTypeError(
             "`rng`",

@@ -140,14 +140,14 @@ def exact_gap_sum(credal: Ensemble | Intervals) -> Array:
     columns = like(np.ascontiguousarray(table.T), leading, dtype=xp.float64)
     weight = like(weights[sizes], leading, dtype=xp.float64)
     mirrored = like(weights[k - sizes], leading, dtype=xp.float64)
-    found = []
+    sums = []
     step = max(_LEAST_ROWS, _TILE // len(table))
     if on_accelerator(leading):  # a launch costs more than a tile that fits the cache
         step = rows_within_budget(8 * len(table) * (credal.n_members + 2), 0.5)
     for rows in tiles(len(credal), step):
         gap, other = gaps_of(credal, rows).over(columns)
-        found.append(gap @ weight + other @ mirrored)
-    return xp.concat(found, axis=0)
+        sums.append(gap @ weight + other @ mirrored)
+    return xp.concat(sums, axis=0)
 
 
 _BATCHES = 32
@@ -217,8 +217,8 @@ class _Instances:
         n_top = self.patterns.shape[1]
         weight, mirrored = _importance(chance), _importance(1.0 - chance)
         total = xp.zeros((sums.shape[0], sums.shape[2]), dtype=xp.float64, device=device(sums))
-        for index, held in enumerate(self.patterns.sum(axis=1)):
-            share = 0.5 * chance**held * (1.0 - chance) ** (n_top - held)
+        for index, n_inside in enumerate(self.patterns.sum(axis=1)):
+            share = 0.5 * chance**n_inside * (1.0 - chance) ** (n_top - n_inside)
             gap, other = self.gaps.both(sums + self.fixed[:, :, index, None])
             total = total + gap * like(weight * share, sums) + other * like(mirrored * share, sums)
         return total

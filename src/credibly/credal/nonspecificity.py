@@ -257,6 +257,6 @@ def _from_masses(masses: MassFunction, measure: str, noise: float) -> Array:
             f"the lowest is {lowest:.6g}, from negative masses",
             'Pass `negative="clamp"`, or use "hartley".',
         )
-    held = common > noise
-    logs = xp.log(xp.where(held, common, xp.ones_like(common)))
-    return xp.sum(xp.where(held, -logs, xp.full_like(common, xp.inf)), axis=-1)
+    positive = common > noise
+    logs = xp.log(xp.where(positive, common, xp.ones_like(common)))
+    return xp.sum(xp.where(positive, -logs, xp.full_like(common, xp.inf)), axis=-1)

@@ -31,7 +31,6 @@ from credibly.evaluation.model_calibration import (
     model_calibration,
     seen_rows,
 )
-from credibly.evaluation.numbers import joined, shown, shown_range
 from credibly.evaluation.results import Reported
 from credibly.evaluation.rows import PredictionSummary, checked_rows, class_names, random_part, summarise
 from credibly.evaluation.stages import MOST_ORDERED
@@ -46,6 +45,7 @@ from credibly.predictions.passes import remembering
 from credibly.results.base import jsonable
 from credibly.results.curves import CorpCurve
 from credibly.results.estimates import Estimate
+from credibly.results.numbers import joined, shown, shown_range
 from credibly.scale import scan
 from credibly.selection import rank_models
 from credibly.selection.calibration_errors import CalibrationDifference

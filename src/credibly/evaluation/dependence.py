@@ -24,10 +24,10 @@ import numpy as np
 
 from credibly._arrays.errors import CrediblyError
 from credibly._arrays.namespace import HostArray, as_float64, to_host
-from credibly.evaluation.numbers import p_is
 from credibly.predictions import Classes, ClassPredictions, Dataset, Reals, Rows, as_point
 from credibly.predictions.clusters import ids_of_contents
 from credibly.predictions.rows import observed_part, predicted_parts
+from credibly.results.numbers import p_is
 from credibly.statistics.coverage import pit
 
 MOST_ROWS = 20_000

@@ -17,7 +17,6 @@ from credibly.evaluation.commands import recorded_call
 from credibly.evaluation.dependence import copies_warning, dependences
 from credibly.evaluation.headline import DIAGNOSIS, HEADLINE
 from credibly.evaluation.levels import levels_of, resamples_for
-from credibly.evaluation.numbers import joined
 from credibly.evaluation.results import Evaluation
 from credibly.evaluation.rows import (
     MOST_ROWS_UNASKED,
@@ -51,6 +50,7 @@ from credibly.recalibrate import Recalibration
 from credibly.results.base import jsonable, require_level, require_margin
 from credibly.results.decompositions import CrpsDecomposition
 from credibly.results.estimates import Estimate
+from credibly.results.numbers import joined
 from credibly.results.tests import HypotestResult
 from credibly.statistics import Statistic
 

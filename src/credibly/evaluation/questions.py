@@ -15,7 +15,6 @@ from credibly.diagnosis import Diagnosis, Effect
 from credibly.evaluation.commands import fit_command
 from credibly.evaluation.findings import Finding
 from credibly.evaluation.levels import own_level
-from credibly.evaluation.numbers import percents
 from credibly.evaluation.set_tests import CredalParts
 from credibly.evaluation.stages import INTERVAL, check_verdicts
 from credibly.evaluation.words import Verdict
@@ -24,6 +23,7 @@ from credibly.predictions import Ensemble, Point, RealPredictions, Rows
 from credibly.results.certificates import Certificate
 from credibly.results.curves import EnvelopeCurve, SpreadCurve
 from credibly.results.estimates import Estimate
+from credibly.results.numbers import percents
 from credibly.statistics import picp
 from credibly.statistics.spread import NO_SPREAD
 

@@ -14,7 +14,6 @@ import numpy as np
 from credibly._arrays.checks import InvalidRowsError
 from credibly._arrays.errors import CrediblyError
 from credibly._arrays.namespace import Array, HostArray, like, to_host
-from credibly.evaluation.numbers import shown
 from credibly.evaluation.rows import MOST_ROWS_UNASKED, has_counts
 from credibly.evaluation.words import Verdict, Word, at_level, evidence, tested_facts
 from credibly.evaluation.work import DRAWN_LABELS, IN_CLUSTERS, NOT_ASKED, Part, Stage, Work
@@ -23,6 +22,7 @@ from credibly.learners.basis import check_features
 from credibly.predictions import ClassPredictions, Dataset, Dirichlet, Ensemble, Point, Rows, as_labels
 from credibly.results.combinations import CombinationDetails, LocalDeviations
 from credibly.results.credal import CredalDetails, ValidityDetails, WeightsDetails
+from credibly.results.numbers import shown
 from credibly.results.tests import HypotestResult
 from credibly.results.witness import WitnessDetails
 from credibly.statistics.subsampled import random_rows

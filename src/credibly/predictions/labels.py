@@ -161,8 +161,8 @@ def as_labels(
         labels, _ = read_labels(predictions, labels)
         if isinstance(labels, LabelCounts):
             return as_labels(predictions, labels, sample_weight, some_rows=some_rows)
-        told = NUMBERS if k is None else NAMED_CLASSES
-        array = beside(as_array(labels, "labels", told), labels, predictions._leading)
+        remedy = NUMBERS if k is None else NAMED_CLASSES
+        array = beside(as_array(labels, "labels", remedy), labels, predictions._leading)
     require_label_vector(predictions, array)
     if k is not None:
         return Classes(check_classes(array, k)[None, :], k, weights)
@@ -244,11 +244,11 @@ def _is_literal(predictions: Predictions, labels: Any) -> bool:
 
 def _beside(labels: Any, predictions: Predictions) -> Any:
     """Return labels where the predictions are: NumPy labels of tensors, labels on another device."""
-    own = predictions._leading
-    if is_numpy(labels) and labels.dtype.kind in "fiub" and not is_numpy(own):
-        return like(labels, own)
-    if is_torch(labels) and is_torch(own) and labels.device != own.device:
-        return labels.to(own.device)
+    leading = predictions._leading
+    if is_numpy(labels) and labels.dtype.kind in "fiub" and not is_numpy(leading):
+        return like(labels, leading)
+    if is_torch(labels) and is_torch(leading) and labels.device != leading.device:
+        return labels.to(leading.device)
     return labels
 
 

@@ -86,8 +86,8 @@ class PredictionSets(OverClasses):
     def held(self, labels: Classes) -> Array:
         """Return whether the set of every instance holds its label, (b, n)."""
         xp = namespace(self.members)
-        found = xp.take_along_axis(self.members, xp.astype(labels.values.T, xp.int64), axis=1)
-        return found.T
+        inside = xp.take_along_axis(self.members, xp.astype(labels.values.T, xp.int64), axis=1)
+        return inside.T
 
     def sizes(self) -> Array:
         """Return the number of classes in every set, (n,)."""

@@ -9,14 +9,13 @@ from typing import Any
 import numpy as np
 
 from credibly._arrays.namespace import HostArray
-from credibly.results.estimates import (
+from credibly._arrays.standard_errors import (
     ONE_INSTANCE,
-    Estimate,
-    Estimates,
     cluster_refusal,
     degrees_of_freedom,
     skewness_refusal,
 )
+from credibly.results.estimates import Estimate, Estimates
 from credibly.statistics.protocol import State
 
 PLUGIN_REFUSAL = "the plug-in term is biased by the noise of few raters and few rows; use the debiased one"
@@ -36,12 +35,12 @@ _ROUNDING = 1e-12
 
 def products_of(terms: Sequence[TermFactors]) -> list[tuple[int, int]]:
     """Return which products of contributions the variances of these terms need."""
-    found: set[tuple[int, int]] = set()
-    for one in terms:
-        for coefficients in one.values():
+    products: set[tuple[int, int]] = set()
+    for level_terms in terms:
+        for coefficients in level_terms.values():
             used = [place for place, factor in enumerate(coefficients) if factor]
-            found.update((a, b) for a in used for b in used if a <= b)
-    return sorted(found)
+            products.update((a, b) for a in used for b in used if a <= b)
+    return sorted(products)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -91,12 +90,12 @@ class Level:
         assert errors is not None
         assert alone is not None
         every = []
-        for own, other in zip(errors, alone, strict=True):
+        for error, other in zip(errors, alone, strict=True):
             degrees = [
                 degrees_of_freedom(self.sizes, float(a), float(b))
-                for a, b in zip(own.ravel(), other.ravel(), strict=True)
+                for a, b in zip(error.ravel(), other.ravel(), strict=True)
             ]
-            shaped = np.array(degrees).reshape(own.shape)
+            shaped = np.array(degrees).reshape(error.shape)
             every.append(
                 {"n_clusters": self.units, "degrees_of_freedom": shaped if shaped.ndim else float(shaped)}
             )
@@ -104,8 +103,8 @@ class Level:
 
     def _why_skewed(self, skewness: float) -> str | None:
         """Return why contributions of this skewness have no interval of their mean."""
-        own = skewness_refusal if self.sizes is None else cluster_refusal
-        return own(skewness, self.units)
+        refusal = skewness_refusal if self.sizes is None else cluster_refusal
+        return refusal(skewness, self.units)
 
     def with_floor(self, floor: HostArray, shared: float) -> Level:
         """Return the same level with at least the variance that cells without gaps would have.
@@ -162,7 +161,7 @@ class Level:
         """Return linear combinations of the means of a level without axes, by name."""
         values, errors = self._combined(terms)
         few, clustered = self._clustered(terms)
-        found = {}
+        estimates = {}
         for place, name in enumerate(terms):
             error = None if errors is None else float(errors[place])
             why = (refusals.get(name) or few) if error is not None else ONE_INSTANCE
@@ -170,7 +169,7 @@ class Level:
                 why = FEW_CELLS_REFUSAL
             if why is None and name in self.skewness:
                 why = self._why_skewed(float(self.skewness[name]))
-            found[name] = Estimate(
+            estimates[name] = Estimate(
                 name,
                 float(values[place]),
                 error,
@@ -180,24 +179,24 @@ class Level:
                 why,
                 **clustered[place],
             )
-        return found
+        return estimates
 
     def arrays(self, terms: TermFactors, refusals: Refusals = NO_REFUSALS) -> dict[str, Estimates]:
         """Return linear combinations of the means, entry by entry, by name."""
         values, errors = self._combined(terms)
         few, clustered = self._clustered(terms)
-        found = {}
+        estimates = {}
         for place, name in enumerate(terms):
             error, refused = None if errors is None else errors[place], None
             why = (refusals.get(name) or few) if error is not None else ONE_INSTANCE
             if why is None and name == "calibration" and self.few_cells is not None and self.few_cells.any():
                 why, refused = FEW_CELLS_REFUSAL, self.few_cells
             if why is None and name in self.skewness:
-                every = [self._why_skewed(float(one)) for one in self.skewness[name]]
-                refused = np.array([one is not None for one in every])
-                why = next((one for one in every if one is not None), None)
-            found[name] = Estimates(name, values[place], error, self.n, why, refused, **clustered[place])
-        return found
+                every = [self._why_skewed(float(skewness)) for skewness in self.skewness[name]]
+                refused = np.array([refusal is not None for refusal in every])
+                why = next((refusal for refusal in every if refusal is not None), None)
+            estimates[name] = Estimates(name, values[place], error, self.n, why, refused, **clustered[place])
+        return estimates
 
 
 def levels(
@@ -247,7 +246,7 @@ def _of_clusters(level: Level, moments: State, offered: TermFactors, total: floa
     number, mean = weight.size, level.mean.reshape(len(level.mean), -1)
     away = sums - mean[:, :, None] * weight  # (t, columns, clusters)
     covariance = np.einsum("acn,bcn->abc", away, away) * (number / (number - 1) / total**2)
-    own = dataclasses.replace(
+    clustered = dataclasses.replace(
         level,
         covariance=covariance.reshape(*covariance.shape[:2], *level.mean.shape[1:]),
         sizes=moments["clusters_size"][present],
@@ -257,4 +256,4 @@ def _of_clusters(level: Level, moments: State, offered: TermFactors, total: floa
     combined = np.einsum("sa,acn->scn", factors, sums)
     third = np.stack([weight**2 * combined, weight * combined**2, combined**3], axis=1).sum(axis=-1)
     third = third[..., 0] if level.mean.ndim == 1 else third
-    return own.with_skewness(offered, third, float((weight**3).sum()), total)
+    return clustered.with_skewness(offered, third, float((weight**3).sum()), total)

@@ -116,8 +116,8 @@ def cell_sums(evidence: Evidence, cells: Array, n_cells: int) -> State:
     if evidence.variance is not None:
         state["variance"] = per_cell(evidence.weighted(evidence.variance, 2))
     if evidence.codes is not None:
-        held = to_host(cells)[0]
-        place = np.tile(evidence.codes, z.shape[0]) * n_cells + held
+        flat_cells = to_host(cells)[0]
+        place = np.tile(evidence.codes, z.shape[0]) * n_cells + flat_cells
         for name, values in (("cluster_gap", mu - z), ("cluster_weight", xp.ones_like(z))):
             every = to_host(evidence.weighted(values)).ravel()
             sums = np.bincount(place, every, minlength=evidence.n_clusters * n_cells)

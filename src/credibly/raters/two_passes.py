@@ -82,10 +82,10 @@ def summarise(
     read = _reader(population, partial(_in_cells, evidence, edges, cut, clusters), least)
     raw = read(partial(_cell_sums, cut.n_bins))
     sums = as_units(raw)
-    found, products = pairs(sums), products_of(terms)
+    pair_means, products = pairs(sums), products_of(terms)
     wanted = list(offered.values())
-    moments = read(partial(row_moments, pairs=found, products=products, offered=wanted))
-    n_columns = found.mean.size // cut.n_bins
+    moments = read(partial(row_moments, pairs=pair_means, products=products, offered=wanted))
+    n_columns = pair_means.mean.size // cut.n_bins
     rows, columns = levels(sums, moments, n_columns, offered, settings, notes)
     floor = least_variance(sums).reshape(n_columns, cut.n_bins)
     # deviations of c classes that share a sum of 0 have squared correlations that add up to c / (c - 1)
@@ -119,7 +119,7 @@ def edges_of(
 
     def read(use: Callable[..., Any]) -> Iterator[Any]:
         work = partial(_of_predicted, use, evidence)
-        return (found for found in population.reduce(work, least=least) if found is not None)
+        return (part for part in population.reduce(work, least=least) if part is not None)
 
     n_columns = next(read(_width))
     if population.rows.example.checked_weights is None:
@@ -140,11 +140,11 @@ def _in_cells(
     clusters: Clusters | None,
     tile: Dataset,
 ) -> InCells:
-    own = evidence(tile)
+    tile_evidence = evidence(tile)
     if clusters is not None:
         codes = clusters.codes(tile.clusters)
-        own = dataclasses.replace(own, codes=codes, n_clusters=clusters.number)
-    return own, cell_index(bins_of(own.predicted, edges, cut.closed), cut.n_bins)
+        tile_evidence = dataclasses.replace(tile_evidence, codes=codes, n_clusters=clusters.number)
+    return tile_evidence, cell_index(bins_of(tile_evidence.predicted, edges, cut.closed), cut.n_bins)
 
 
 def _of_cells(
@@ -153,14 +153,14 @@ def _of_cells(
     return function(*locate(tile))
 
 
-def _cell_sums(n_bins: int, own: Evidence, cells: Array) -> State:
-    return cell_sums(own, cells, own.predicted.shape[0] * n_bins)
+def _cell_sums(n_bins: int, tile_evidence: Evidence, cells: Array) -> State:
+    return cell_sums(tile_evidence, cells, tile_evidence.predicted.shape[0] * n_bins)
 
 
 def _of_predicted(
-    use: Callable[..., Any], evidence: Callable[[Dataset], Evidence], own: Iterator[Dataset]
+    use: Callable[..., Any], evidence: Callable[[Dataset], Evidence], tiles_of_rows: Iterator[Dataset]
 ) -> Any:
-    parts = [(to_host(evidence(tile).predicted.T), tile) for tile in own]
+    parts = [(to_host(evidence(tile).predicted.T), tile) for tile in tiles_of_rows]
     if not parts:
         return None
     values = np.concatenate([value for value, _ in parts])
@@ -181,8 +181,8 @@ def bins_of(values: Array, edges: HostArray, closed: Closed) -> Array:
     """Return the bin of every value of (c, n); two-dimensional edges have one row per column."""
     if edges.ndim == 1:
         return bin_index(values, edges, closed)
-    found = [bin_index(values[column, :], own, closed) for column, own in enumerate(edges)]
-    return namespace(values).stack(found, axis=0)
+    bins = [bin_index(values[column, :], column_edges, closed) for column, column_edges in enumerate(edges)]
+    return namespace(values).stack(bins, axis=0)
 
 
 def _bins(sums: State, edges: HostArray, n_bins: int) -> RaterBins:

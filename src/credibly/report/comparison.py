@@ -10,7 +10,6 @@ from credibly._arrays.errors import UnsupportedError
 from credibly._arrays.notes import unsaid
 from credibly.evaluation import Comparison, ScoreComparison, joined, shown, shown_range, title
 from credibly.evaluation.comparison_words import error_cells, is_about_scores
-from credibly.evaluation.numbers import percent
 from credibly.plots import Table, picture
 from credibly.report.html_parts import (
     MethodNote,
@@ -22,6 +21,7 @@ from credibly.report.html_parts import (
 )
 from credibly.report.sections import group_table, score_method, settings_text
 from credibly.results.estimates import Estimate
+from credibly.results.numbers import percent
 
 _HASH_LENGTH = 16
 _MOST_NAMED = 3
@@ -45,13 +45,13 @@ class RankedRow:
     @property
     def exact(self) -> tuple[str, str]:
         """Distance and slope as a script reads them."""
-        return tuple("Infinity" if math.isinf(one) else repr(one) for one in (self.distance, self.slope))  # type: ignore[return-value]
+        return tuple("Infinity" if math.isinf(x) else repr(x) for x in (self.distance, self.slope))  # type: ignore[return-value]
 
 
 def facts(comparison: Comparison) -> tuple[tuple[str, str], ...]:
     """Return the header: what was compared, against what, with what."""
     first = next(iter(comparison.models.values()))
-    few, many = (of(one.m for one in comparison.models.values()) for of in (min, max))
+    few, many = (of(model.m for model in comparison.models.values()) for of in (min, max))
     score = (("Score", settings_text(comparison.ranking.settings)),) if comparison.has_imprecision else ()
     return (
         *_data(comparison),
@@ -105,7 +105,7 @@ def ranked(comparison: Comparison, tradeoff: float) -> tuple[RankedRow, ...]:
 def standings(comparison: Comparison) -> list[tuple[str, Table]]:
     """Return places, and differences to the first with their intervals, at every trade-off asked for."""
     ranking = comparison.ranking
-    return [(f"Trade-off {one:g}", _places(ranking.at(one))) for one in ranking.tradeoffs]
+    return [(f"Trade-off {tradeoff:g}", _places(ranking.at(tradeoff))) for tradeoff in ranking.tradeoffs]
 
 
 def _places(standing: Any) -> Table:
@@ -128,7 +128,7 @@ def without_points(comparison: Comparison) -> Table | None:
     """Return the orders of set predictions alone, as C25 prints them."""
     ranking = comparison.ranking
     try:
-        orders = [ranking.at(one, points=False) for one in ranking.tradeoffs]
+        orders = [ranking.at(tradeoff, points=False) for tradeoff in ranking.tradeoffs]
     except UnsupportedError:
         return None
     scores = [
@@ -143,11 +143,13 @@ def without_points(comparison: Comparison) -> Table | None:
 
 def own_numbers(comparison: Comparison | ScoreComparison) -> Table:
     """Return the cheap statistics of every model, each with its interval."""
-    names = list(dict.fromkeys(name for own in comparison.estimates.values() for name in own))
+    names = list(dict.fromkeys(name for numbers in comparison.estimates.values() for name in numbers))
     rows = []
-    for model, own in comparison.estimates.items():
+    for model, numbers in comparison.estimates.items():
         known = comparison.models[model]
-        rows.append((model, known.kind, known.members, *(_with_interval(own.get(name)) for name in names)))
+        rows.append(
+            (model, known.kind, known.members, *(_with_interval(numbers.get(name)) for name in names))
+        )
     return Table(("model", "kind", "members", *(title(name) for name in names)), tuple(rows))
 
 
@@ -171,9 +173,9 @@ def calibration_table(comparison: Comparison) -> Table | None:
 
 def faults(comparison: Comparison | ScoreComparison) -> list[str]:
     """Return what is wrong with every model that is off, and what repairs it."""
-    found = comparison.calibration.items()
+    rows = comparison.calibration.items()
     return [
-        " ".join(filter(None, (f"{name}: {one.sentence}", one.remedy))) for name, one in found if one.sentence
+        " ".join(filter(None, (f"{name}: {row.sentence}", row.remedy))) for name, row in rows if row.sentence
     ]
 
 
@@ -261,12 +263,12 @@ def render_comparison(comparison: Comparison) -> str:
         errors=calibration_table(comparison),
         level=percent(comparison.ranking.level),
         leading=comparison.leading(),
-        averaged=[name for name, one in comparison.models.items() if one.kind != "Point"],
+        averaged=[name for name, model in comparison.models.items() if model.kind != "Point"],
         curves=report_figure(untitled, curves.title, "curves", size=(4.4, 3.6), margins=room),
         sets=_imprecision(comparison) if sets else None,
         contents=contents,
         own=own_numbers(comparison),
-        warnings=[one for one in comparison.warnings if not (sets and is_about_scores(one))],
+        warnings=[warning for warning in comparison.warnings if not (sets and is_about_scores(warning))],
         notes=unsaid(comparison.notes, comparison.warnings),
         methods=methods,
         source=source_of(comparison),
@@ -323,7 +325,7 @@ def render_score_comparison(comparison: ScoreComparison) -> str:
             ("again", "Make this report again"),
         ],
         main=figures[0],
-        standings=[(title(name), _places(one)) for name, one in ranking.standings.items()],
+        standings=[(title(name), _places(standing)) for name, standing in ranking.standings.items()],
         own=own_numbers(comparison),
         figures=figures[1:],
         warnings=comparison.warnings,
@@ -340,8 +342,8 @@ def _imprecision(comparison: Comparison) -> dict[str, Any]:
     name, size = "Mean score against trade-off", (6.4, 3.3)
     return {
         "findings": comparison.tradeoff_findings,
-        "warnings": [one for one in comparison.warnings if is_about_scores(one)],
-        "recommendations": [(task, str(one)) for task, one in comparison.recommendations.items()],
+        "warnings": [warning for warning in comparison.warnings if is_about_scores(warning)],
+        "recommendations": [(task, str(advice)) for task, advice in comparison.recommendations.items()],
         "main": report_figure(lines, name, "lines", size=size, margins=(0.6, 0.5, 1.3, 0.1)),
         "ranked": ranked(comparison, 1.0),
         "start": 1.0,

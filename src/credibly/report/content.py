@@ -12,7 +12,6 @@ import numpy as np
 from credibly._arrays.errors import UnsupportedError
 from credibly._arrays.notes import capital, counted
 from credibly.evaluation import Evaluation, Finding, Part, shown, shown_range, title
-from credibly.evaluation.numbers import percent, tenths
 from credibly.evaluation.sentences import repair_name
 from credibly.evaluation.stages import mean_gap
 from credibly.evaluation.tidy import of_one_number
@@ -30,6 +29,7 @@ from credibly.report.html_parts import (
 )
 from credibly.results.curves import CorpCurve, ReliabilityCurve
 from credibly.results.decompositions import CrpsDecomposition
+from credibly.results.numbers import percent, tenths
 from credibly.results.tests import HypotestResult
 
 GENERAL = (
@@ -98,12 +98,12 @@ def method_notes(
 
     Only predictions of classes, whose Brier score is split, have reliability diagrams.
     """
-    own = [MethodNote(**told) for told in statistics.values()]
+    notes = [MethodNote(**words) for words in statistics.values()]
     if decomposition is None:
-        return (*own, *GENERAL)
+        return (*notes, *GENERAL)
     if isinstance(decomposition, CrpsDecomposition):
-        return (*own, *GENERAL, CRPS_DECOMPOSITION)
-    return (*own, *GENERAL, RELIABILITY, DECOMPOSITION)
+        return (*notes, *GENERAL, CRPS_DECOMPOSITION)
+    return (*notes, *GENERAL, RELIABILITY, DECOMPOSITION)
 
 
 SHOWN_CLASSES = 12
@@ -127,14 +127,14 @@ def asked(
     evaluation: Evaluation, sections: list[Section]
 ) -> tuple[list[tuple[Finding, ReportFigure | None, Table | None]], list[Section]]:
     """Return the questions of the first screen with figure and table, and the sections without those."""
-    left = {one.anchor: one for one in sections}
+    left = {section.anchor: section for section in sections}
 
     def taken(*anchors: str) -> ReportFigure | None:
         for anchor in anchors:
-            own = left.get(anchor)
-            if own is not None and own.figures:
-                left[anchor] = dataclasses.replace(own, figures=own.figures[1:])
-                return own.figures[0]
+            section = left.get(anchor)
+            if section is not None and section.figures:
+                left[anchor] = dataclasses.replace(section, figures=section.figures[1:])
+                return section.figures[0]
         return None
 
     questions: list[tuple[Finding, ReportFigure | None, Table | None]] = []
@@ -160,14 +160,14 @@ _ROUNDING = 1e-9
 
 def repairs_table(answer: Finding) -> Table | None:
     """Return what the best repairs gain on rows that they were not fitted on, the chosen one marked."""
-    tried = [one for one in answer.facts.get("tried", ()) if abs(one["gain"]) > _ROUNDING]
-    kept = [one for place, one in enumerate(tried) if place < SHOWN_REPAIRS or one["chosen"]]
+    tried = [repair for repair in answer.facts.get("tried", ()) if abs(repair["gain"]) > _ROUNDING]
+    kept = [repair for place, repair in enumerate(tried) if place < SHOWN_REPAIRS or repair["chosen"]]
     rows = tuple(
         (
-            f"{capital(repair_name(one))}{' (chosen)' if one['chosen'] else ''}",
-            f"{shown(one['gain'])} ± {shown(2 * one['stderr'])}",
+            f"{capital(repair_name(repair))}{' (chosen)' if repair['chosen'] else ''}",
+            f"{shown(repair['gain'])} ± {shown(2 * repair['stderr'])}",
         )
-        for one in kept
+        for repair in kept
     )
     return Table(("repair", "lowers the loss by (95 %)"), rows) if rows else None
 
@@ -183,14 +183,15 @@ def main_figure(evaluation: Evaluation) -> ReportFigure | None:
         return report_figure(drawn, PIT_TITLE, "main", size=(4.4, 3.8), margins=(0.7, 0.85, 0.15, 0.3))
     if evaluation.curves is None:
         return None
-    own = evaluation.curves
+    curves = evaluation.curves
     label = None if evaluation.diagnosis is None else evaluation.diagnosis.effect.claim.label
     label = 1 if len(evaluation.classes) == 2 else label
-    if label is not None and own.worst_class.target == label:
-        return _reliability(own.worst_class, "main")
-    if own.isotonic.band is None and own.top_label.band is not None:  # of clusters bins alone have bands
-        return _reliability(own.top_label, "main")
-    return _reliability(own.isotonic, "main")
+    if label is not None and curves.worst_class.target == label:
+        return _reliability(curves.worst_class, "main")
+    # of clusters bins alone have bands
+    if curves.isotonic.band is None and curves.top_label.band is not None:
+        return _reliability(curves.top_label, "main")
+    return _reliability(curves.isotonic, "main")
 
 
 def class_figures(evaluation: Evaluation) -> tuple[str, tuple[ReportFigure, ...]]:
@@ -337,8 +338,8 @@ def key_numbers(evaluation: Evaluation) -> tuple[tuple[KeyNumber, ...], tuple[st
     limits = {verdict.statistic: verdict.limit for verdict in evaluation.verdicts}
     numbers = []
     parts = (part for part in evaluation.parts.values() if isinstance(part, Part))
-    own = {name: one for part in parts for name, one in part.key_numbers.items()}
-    for name, estimate in {**own, **evaluation.estimates}.items():
+    of_parts = {name: estimate for part in parts for name, estimate in part.key_numbers.items()}
+    for name, estimate in {**of_parts, **evaluation.estimates}.items():
         interval, footnote = None, None
         try:
             interval = shown_range(estimate.interval())

@@ -237,10 +237,10 @@ def coded(text: str) -> Any:
     """Return a sentence with what stands in backticks as code."""
     from markupsafe import Markup, escape
 
-    parts = [str(escape(one)) for one in str(text).split("`")]
+    parts = [str(escape(part)) for part in str(text).split("`")]
     if len(parts) % 2 == 0:  # a lone backtick is part of the text
         return escape(text)
-    return Markup("".join(f"<code>{one}</code>" if at % 2 else one for at, one in enumerate(parts)))
+    return Markup("".join(f"<code>{part}</code>" if at % 2 else part for at, part in enumerate(parts)))
 
 
 def embedded_json(results: dict[str, Any]) -> str:
@@ -265,6 +265,6 @@ def content_policy(scripts: Sequence[str]) -> str:
     policy = "default-src 'none'; style-src 'unsafe-inline'"
     if not scripts:
         return policy
-    hashes = (base64.b64encode(hashlib.sha256(one.encode("utf-8")).digest()).decode() for one in scripts)
-    allowed = " ".join(f"'sha256-{one}'" for one in hashes)
+    hashes = (base64.b64encode(hashlib.sha256(text.encode("utf-8")).digest()).decode() for text in scripts)
+    allowed = " ".join(f"'sha256-{digest}'" for digest in hashes)
     return f"{policy}; script-src {allowed}"

@@ -8,7 +8,6 @@ from typing import Any
 
 from credibly._arrays.notes import counted
 from credibly.evaluation import Curves, Evaluation, RaterParts, RealParts, ScoreParts, shown, title
-from credibly.evaluation.numbers import tenths
 from credibly.evaluation.words import at_level
 from credibly.plots import Table, picture
 from credibly.report.html_parts import (
@@ -24,6 +23,7 @@ from credibly.report.html_parts import (
 from credibly.results.audit import AuditResult
 from credibly.results.curves import DRAWS_REPEAT
 from credibly.results.decompositions import LossDecomposition
+from credibly.results.numbers import tenths
 from credibly.results.predictive import HypothesisCheck, PredictiveCheck
 from credibly.results.recalibration import MethodChanges, RecalibrationReport
 from credibly.results.scores import GROUPS, PARTS, EpistemicScore, Spread
@@ -154,9 +154,9 @@ def check_section(check: PredictiveCheck, evaluation: Evaluation) -> Section:
         title="Predictive checks: is this what the model expects?",
         finding=_check_finding(check, level),
         verdicts=tuple(
-            one
-            for one in evaluation.answers["check"]
-            if one.word != "no conflict found"  # these stand in the tables, with all their numbers
+            finding
+            for finding in evaluation.answers["check"]
+            if finding.word != "no conflict found"  # these stand in the tables, with all their numbers
         ),
         tables=tuple(tables),
         figures=tuple(_check_figures(check, level)),
@@ -168,7 +168,7 @@ def _at_level(check: PredictiveCheck, level: float) -> PredictiveCheck:
     """Return the check with the acceptance regions that its verdicts are about."""
     parts = {
         name: dataclasses.replace(
-            part, checks={statistic: at_level(one, level) for statistic, one in part.checks.items()}
+            part, checks={statistic: at_level(test, level) for statistic, test in part.checks.items()}
         )
         for name, part in check.hypotheses.items()
     }
@@ -176,12 +176,12 @@ def _at_level(check: PredictiveCheck, level: float) -> PredictiveCheck:
 
 
 def _check_finding(check: PredictiveCheck, level: float) -> str:
-    said = []
+    sentences = []
     for part in check.hypotheses.values():
-        words = [one.verdict(level) for one in part.checks.values()]
+        words = [test.verdict(level) for test in part.checks.values()]
         counts = ", ".join(f"{words.count(word)} {word}" for word in dict.fromkeys(sorted(words)))
-        said.append(f"{part.name.capitalize()} hypothesis ({part.hypothesis}): {counts}.")
-    return " ".join([*said, *check.limits])
+        sentences.append(f"{part.name.capitalize()} hypothesis ({part.hypothesis}): {counts}.")
+    return " ".join([*sentences, *check.limits])
 
 
 def _check_table(part: HypothesisCheck, level: float) -> Table:
@@ -212,7 +212,7 @@ def _group_counts(check: PredictiveCheck, hypothesis: str, level: float) -> Tabl
 
 def _check_figures(check: PredictiveCheck, level: float) -> list[ReportFigure]:
     lines = len(check.statistics) * len(check.hypotheses)
-    found = [
+    figures = [
         report_figure(
             picture(check),
             "What the model expects, and what was observed",
@@ -221,18 +221,18 @@ def _check_figures(check: PredictiveCheck, level: float) -> list[ReportFigure]:
             margins=(2.5, 1.0 + 0.03 * lines, 1.5, 0.3),  # the key stands lower below taller axes
         )
     ]
-    worst = min(check.checks.values(), key=lambda one: one.deciding_pvalue).statistic_name
+    worst = min(check.checks.values(), key=lambda test: test.deciding_pvalue).statistic_name
     by_member = check.bayesian is not None and check.bayesian.members is not None  # joint draws have none
     if by_member and has_replicates(check.checks[worst]):
         name = "Replicates by the member that drew them"
-        found.append(
+        figures.append(
             report_figure(picture(check, "members", statistic=worst), name, "check-members", size=(4.6, 3.4))
         )
     if 1 <= len(check.factors) <= 2 and check.checks:
         name = "Predictive checks within groups"
         grid = picture(check, "groups", statistic=worst, level=level)
-        found.append(report_figure(grid, name, "check-groups"))
-    return found
+        figures.append(report_figure(grid, name, "check-groups"))
+    return figures
 
 
 AUDIT_METHOD = MethodNote(
@@ -338,9 +338,9 @@ def score_section(parts: ScoreParts, evaluation: Evaluation) -> Section:
 def group_table(scores: Mapping[str, EpistemicScore]) -> Table:
     """Return mean and standard deviation of every part over all, right and wrong predictions."""
     rows = tuple(
-        (name, said, *(cell(score.summary[part][group]) for group in GROUPS))
+        (name, name_of_part, *(cell(score.summary[part][group]) for group in GROUPS))
         for name, score in scores.items()
-        for said, part in zip(("distance", "imprecision", "E"), PARTS, strict=True)
+        for name_of_part, part in zip(("distance", "imprecision", "E"), PARTS, strict=True)
     )
     return Table(("prediction", "part", *GROUPS), rows)
 
@@ -369,7 +369,7 @@ def _score_finding(score: EpistemicScore, n_all: int) -> str:
     if score.average is not None:
         mean = float(score.average)
         compared = f" The mean prediction alone scores {shown(mean)}."
-    depends = "".join(f" {one}." for one in score.dependences)
+    depends = "".join(f" {dependence}." for dependence in score.dependences)
     return (
         f"Score E {shown(total)} at trade-off {score.tradeoff:g}{some}: distance {shown(distance)} plus "
         f"imprecision {shown(imprecision)} ({settings_text(score.settings)}).{compared}{depends}"
@@ -422,13 +422,13 @@ def rater_section(parts: RaterParts, evaluation: Evaluation) -> Section:
 
 
 def _rater_figures(parts: RaterParts) -> list[ReportFigure]:
-    found = []
+    figures = []
     if parts.loss.calibration.stderr is not None:
         drawn = picture(parts.loss)
-        found.append(report_figure(drawn, "Where the epistemic loss lies", "loss-map", size=(4.0, 4.0)))
+        figures.append(report_figure(drawn, "Where the epistemic loss lies", "loss-map", size=(4.0, 4.0)))
     name = "Predicted against observed disagreement of two raters"
-    found.append(report_figure(picture(parts.disagreement), name, "disagreement"))
-    return found
+    figures.append(report_figure(picture(parts.disagreement), name, "disagreement"))
+    return figures
 
 
 def _rater_finding(loss: LossDecomposition) -> str:
@@ -459,9 +459,9 @@ RECALIBRATION_METHOD = MethodNote(
 )
 
 
-def recalibration_section(found: RecalibrationReport, evaluation: Evaluation) -> Section:
+def recalibration_section(report: RecalibrationReport, evaluation: Evaluation) -> Section:
     """Return the section about each method before and after."""
-    fitted = {name: method for name, method in found.methods.items() if method.failure is None}
+    fitted = {name: method for name, method in report.methods.items() if method.failure is None}
     tables = tuple(
         (f"{name}: {method.description} when fitted on all instances", _change_table(method))
         for name, method in fitted.items()
@@ -469,20 +469,21 @@ def recalibration_section(found: RecalibrationReport, evaluation: Evaluation) ->
     return Section(
         anchor="recalibration",
         title="What would recalibration change?",
-        finding=_change_finding(found),
+        finding=_change_finding(report),
         tables=tables,
-        figures=_change_figures(found) if fitted else (),
+        figures=_change_figures(report) if fitted else (),
         methods=(RECALIBRATION_METHOD,),
     )
 
 
-def _change_finding(found: RecalibrationReport) -> str:
+def _change_finding(report: RecalibrationReport) -> str:
     sentences = []
-    for name, one in found.methods.items():
-        if one.failure is not None:
-            sentences.append(f"{name} could not be fitted: {one.failure}")
+    for name, method in report.methods.items():
+        if method.failure is not None:
+            sentences.append(f"{name} could not be fitted: {method.failure}")
             continue
-        change = one.changes.get("log_loss") or one.changes.get("crps") or next(iter(one.changes.values()))
+        changes = method.changes
+        change = changes.get("log_loss") or changes.get("crps") or next(iter(changes.values()))
         within = ""
         if change.difference.has_interval:
             within = f" (95 % interval of the change {interval_text(change.difference)})"
@@ -490,7 +491,7 @@ def _change_finding(found: RecalibrationReport) -> str:
             f"{name} moves {title(change.name)} from {shown(change.before.value)} to "
             f"{shown(change.after.value)}{within}."
         )
-    return f"Measured on {found.n} instances in {found.n_folds} folds. {' '.join(sentences)}"
+    return f"Measured on {report.n} instances in {report.n_folds} folds. {' '.join(sentences)}"
 
 
 def _change_table(method: MethodChanges) -> Table:
@@ -504,19 +505,19 @@ def _change_table(method: MethodChanges) -> Table:
     return Table(columns, tuple(rows))
 
 
-def _change_figures(found: RecalibrationReport) -> tuple[ReportFigure, ...]:
-    curves = picture(found, "curves")
+def _change_figures(report: RecalibrationReport) -> tuple[ReportFigure, ...]:
+    curves = picture(report, "curves")
     first: tuple[ReportFigure, ...] = ()
     if curves.marks:
         stated, observed = curves.xlabel.capitalize(), curves.ylabel
         caption = f"{stated} against {observed}, before and after"
         first = (report_figure(curves, caption, "recalibrated-curves"),)
-    names = next(one.changes for one in found.methods.values() if one.changes)
+    names = next(method.changes for method in report.methods.values() if method.changes)
     known = ("disagreement_calibration_loss", "log_loss", "crps")
     statistic = next((name for name in known if name in names), None)
     if statistic is None:
         return first
-    changes = picture(found, "changes", statistic=statistic)
+    changes = picture(report, "changes", statistic=statistic)
     margins = (1.5, 0.75, 0.1, 0.3)
     return (
         *first,

@@ -142,7 +142,7 @@ def _told(parts: CredalParts, evaluation: Evaluation) -> Table:
             "class": [evaluation.classes[direction.label] for direction in directions],
             "said to happen": ["more often" if direction.more else "less often" for direction in directions],
             "n": [direction.n for direction in directions],
-            "the set allows": [f"{shown(one.lower)} to {shown(one.upper)}" for one in directions],
+            "the set allows": [(direction.lower, direction.upper) for direction in directions],
             "observed": [direction.observed for direction in directions],
             "standard deviations": [direction.score for direction in directions],
         }
@@ -158,20 +158,20 @@ def _heaviest(test: HypotestResult[WeightsDetails]) -> str:
 
 def _of_weights(parts: CredalParts, level: float) -> dict[str, HypotestResult[WeightsDetails]]:
     """Return the tests of combinations by themselves: the witness has a p-value of its own."""
-    found = {}
+    tests = {}
     for name, test in parts.tests.items():
         weights = test.details.calibration if isinstance(test.details, CredalDetails) else None
-        found[name] = at_level(test if weights is None else weights, level)
-    return found
+        tests[name] = at_level(test if weights is None else weights, level)
+    return tests
 
 
 def _figures(parts: CredalParts, evaluation: Evaluation) -> list[ReportFigure]:
-    found = []
+    figures = []
     if parts.validity.details.directions:
         points = picture(parts.validity, "witness", class_names=evaluation.classes)
         name, margins = "Where the witness points", (1.75, 0.85, 0.35, 0.3)
-        found.append(report_figure(points, name, "sets-witness", size=(4.8, 3.8), margins=margins))
-    found += [
+        figures.append(report_figure(points, name, "sets-witness", size=(4.8, 3.8), margins=margins))
+    figures += [
         report_figure(
             picture(test, "null"),
             f"The best combination under the hypothesis, {name} weights",
@@ -182,12 +182,13 @@ def _figures(parts: CredalParts, evaluation: Evaluation) -> list[ReportFigure]:
         if test.null_distribution is not None
     ]
     if parts.regions is None:
-        return found
+        return figures
     level = evaluation.settings["level"]
     regions = picture(parts.regions, class_names=evaluation.classes, level=level)
     name = "Where the combination fails"
-    found.append(report_figure(regions, name, "sets-regions", size=(7.0, 3.6), margins=(3.4, 0.85, 0.1, 0.3)))
-    return found
+    margins = (3.4, 0.85, 0.1, 0.3)
+    figures.append(report_figure(regions, name, "sets-regions", size=(7.0, 3.6), margins=margins))
+    return figures
 
 
 CLAIMS_METHOD = MethodNote(

@@ -27,12 +27,12 @@ def one_hot(labels: Labels, xp: Any, dtype: Any) -> Array:
     if isinstance(labels, Counts):
         return xp.astype(xp.permute_dims(frequencies(labels), (0, 2, 1)), dtype)
     assert isinstance(labels, Classes)
-    given = labels.values
-    classes = xp.arange(labels.n_classes, dtype=given.dtype, device=device(given))
-    if is_numpy(given):
-        out = np.empty((given.shape[0], labels.n_classes, given.shape[1]), dtype=dtype)
-        return np.equal(given[:, None, :], classes[None, :, None], out=out)
-    return xp.astype(given[:, None, :] == classes[None, :, None], dtype)
+    classes_of_rows = labels.values
+    classes = xp.arange(labels.n_classes, dtype=classes_of_rows.dtype, device=device(classes_of_rows))
+    if is_numpy(classes_of_rows):
+        out = np.empty((classes_of_rows.shape[0], labels.n_classes, classes_of_rows.shape[1]), dtype=dtype)
+        return np.equal(classes_of_rows[:, None, :], classes[None, :, None], out=out)
+    return xp.astype(classes_of_rows[:, None, :] == classes[None, :, None], dtype)
 
 
 def replicates(labels: Labels, reps: slice) -> Labels:
@@ -54,7 +54,7 @@ def in_cache(state_of: Callable[[Labels], State], labels: Labels) -> State:
 def stacked(states: Sequence[State]) -> State:
     """Return the states of batches of label vectors as one."""
     xp = namespace(next(iter(states[0].values())))
-    return State({name: xp.concat([one[name] for one in states], axis=0) for name in states[0]})
+    return State({name: xp.concat([state[name] for state in states], axis=0) for name in states[0]})
 
 
 def total_weight(labels: Labels, rows: slice, like: Array) -> Array:

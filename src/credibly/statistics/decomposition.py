@@ -9,11 +9,12 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
+from credibly._arrays.standard_errors import Moments, cluster_error, standard_error_of
 from credibly._arrays.sums import State
 from credibly.predictions import Dataset, Rows, as_rows, require_single
 from credibly.predictions.passes import Sums
 from credibly.results.base import Result
-from credibly.results.estimates import Estimate, Moments, cluster_error, standard_error_of
+from credibly.results.estimates import Estimate
 from credibly.statistics.binned import ClasswiseECE
 from credibly.statistics.cells import Binning, Closed
 from credibly.statistics.linear import Linear
@@ -102,8 +103,8 @@ def decompose_brier(
     task = StatisticsTask.of([errors, brier], rows)
     require_single(rows.example, "`decompose_brier`")
     (total,) = rows.merged([task.sums])
-    found = task.finish(total)
-    loss, error = found["brier"], found[errors.name]
+    estimates = task.finish(total)
+    loss, error = estimates["brier"], estimates[errors.name]
     of_calibration, of_refinement = _standard_errors(task, rows, total, error)
     k = rows.example.predictions.n_classes  # type: ignore[attr-defined]
     calibration = k * (error.value if errors.debiased else error.value**2)
@@ -145,7 +146,7 @@ def _without_clusters(task: StatisticsTask, total: Sums) -> tuple[Error, Error]:
     bounds, _ = task.bound_to(task.example)
     k = task.example.predictions.n_classes  # type: ignore[attr-defined]
     (error, moved, sizes), (loss, rest, _) = (
-        without_each(one, total.states[of_clusters(one)]) for one in bounds
+        without_each(bound, total.states[of_clusters(bound)]) for bound in bounds
     )
     return (
         cluster_error(k * error, k * moved, sizes, None),

@@ -22,6 +22,7 @@ import numpy as np
 from credibly._arrays.errors import UnsupportedError
 from credibly._arrays.namespace import HostArray, rows_within_budget, tiles, to_host
 from credibly._arrays.progress import Progress
+from credibly._arrays.standard_errors import ONE_CLUSTER, Moments, cluster_error, standard_error_of
 from credibly.predictions import (
     ClassPredictions,
     Counts,
@@ -39,7 +40,7 @@ from credibly.predictions.dataset import joined_rows
 from credibly.predictions.labels import one_distribution
 from credibly.predictions.passes import Sums, Task, on_host, remembering
 from credibly.predictions.rows import RowChoice
-from credibly.results.estimates import ONE_CLUSTER, Estimate, Moments, cluster_error, standard_error_of
+from credibly.results.estimates import Estimate
 from credibly.statistics.pairwise import BandwidthPlan, ClusterSums, PairBound, PairStatistic, require_pairs
 from credibly.statistics.protocol import SECOND_LOOK, Bound, Plan, State, Statistic
 from credibly.statistics.real_kernels import with_labels
@@ -127,9 +128,12 @@ class StatisticsTask(Task):
         if rows is self.example and "of_example" in self.__dict__:
             known: tuple[list[Bound], tuple[str, ...]] = self.__dict__["of_example"]
             return known
-        given = remembering(rows.predictions) if len(self.chosen) > 1 else rows.predictions
+        predictions = remembering(rows.predictions) if len(self.chosen) > 1 else rows.predictions
         # without `bind`, whose checks were made when these statistics were planned
-        made = [one.statistic._bind(given, one.plan) for one in self.chosen], notes_of_one(given)
+        made = (
+            [chosen.statistic._bind(predictions, chosen.plan) for chosen in self.chosen],
+            notes_of_one(predictions),
+        )
         if rows is self.example:
             self.__dict__["of_example"] = made
         return made
@@ -142,20 +146,20 @@ class StatisticsTask(Task):
         for bound in bounds:
             states[bound.statistic.name] = bound.observed_sums(chunk.batch)
             if self.clusters is not None and codes is not None:
-                own = bound.cluster_sums(chunk.batch, codes, self.clusters.number)
-                states |= {} if own is None else {of_clusters(bound): own}
+                by_cluster = bound.cluster_sums(chunk.batch, codes, self.clusters.number)
+                states |= {} if by_cluster is None else {of_clusters(bound): by_cluster}
         return Sums(states, notes)
 
     def finish(self, total: Sums) -> dict[str, Estimate]:
         """Return the value of every statistic, with its standard error where merged sums tell it."""
-        found = {}
+        estimates = {}
         for bound in self.bound_to(self.example)[0]:
             name = bound.statistic.name
-            one = bound.estimate(total.states[name], self.example.batch, total.notes)
+            estimate = bound.estimate(total.states[name], self.example.batch, total.notes)
             if self.clusters is not None:
-                one = clustered(bound, one, total.states.get(of_clusters(bound)))
-            found[name] = one
-        return found
+                estimate = clustered(bound, estimate, total.states.get(of_clusters(bound)))
+            estimates[name] = estimate
+        return estimates
 
 
 def of_clusters(bound: Bound) -> str:
@@ -163,7 +167,7 @@ def of_clusters(bound: Bound) -> str:
     return f"{bound.statistic.name} of clusters"
 
 
-def clustered(bound: Bound, found: Estimate, sums: State | None) -> Estimate:
+def clustered(bound: Bound, estimate: Estimate, sums: State | None) -> Estimate:
     """Return an estimate with the standard error of rows in clusters: each is left out once.
 
     se^2 = (C - 1) / C sum over clusters of (value without it - value)^2
@@ -171,28 +175,28 @@ def clustered(bound: Bound, found: Estimate, sums: State | None) -> Estimate:
     The jackknife holds for clusters of unequal sizes too; MacKinnon, Nielsen and Webb 2023.
     """
     if sums is None:
-        return found
-    if found.stderr is None and found.interval_refusal is not SECOND_LOOK:
-        return found
+        return estimate
+    if estimate.stderr is None and estimate.interval_refusal is not SECOND_LOOK:
+        return estimate
     if np.count_nonzero(_sizes(sums)) < 2:  # of a group; all rows have two clusters or more
-        return dataclasses.replace(found, stderr=None, interval_refusal=ONE_CLUSTER, n_clusters=1)
+        return dataclasses.replace(estimate, stderr=None, interval_refusal=ONE_CLUSTER, n_clusters=1)
     value, without, sizes = without_each(bound, sums)
-    error = cluster_error(value, without, sizes, found.stderr, bound.statistic.term_size)
-    return dataclasses.replace(found, value=value, **error, interval_method="normal")
+    error = cluster_error(value, without, sizes, estimate.stderr, bound.statistic.term_size)
+    return dataclasses.replace(estimate, value=value, **error, interval_method="normal")
 
 
 def _sizes(sums: State) -> HostArray:
     """Return the rows, or their weight, of every cluster, (c,)."""
     size = next(sums[name] for name in ("weight", "size") if name in sums)
-    found: HostArray = np.asarray(size).reshape(len(size), -1).sum(axis=1)
-    return found
+    counts: HostArray = np.asarray(size).reshape(len(size), -1).sum(axis=1)
+    return counts
 
 
 def without_each(bound: Bound, sums: State) -> tuple[float, HostArray, HostArray]:
     """Return the value of all rows, the values without each cluster, (c,), and the sizes of the clusters."""
     sizes = _sizes(sums)
-    total = State({name: np.sum(own, axis=0, keepdims=True) for name, own in sums.items()})
-    without = State({name: total[name] - own[sizes > 0] for name, own in sums.items()})
+    total = State({name: np.sum(sum_of_each, axis=0, keepdims=True) for name, sum_of_each in sums.items()})
+    without = State({name: total[name] - sum_of_each[sizes > 0] for name, sum_of_each in sums.items()})
     return float(to_host(bound.finish(total))[0]), to_host(bound.finish(without)), sizes[sizes > 0]
 
 
@@ -204,13 +208,13 @@ class _Influence:
     sums: dict[str, State]
 
     def __call__(self, chunk: Dataset) -> Sums:
-        found: dict[str, State] = {}
+        moments: dict[str, State] = {}
         for bound in self.task.bound_to(chunk)[0]:
             name = bound.statistic.name
             if name in self.sums:
                 influence = bound.influence(self.sums[name], chunk.batch)
-                found[name] = Moments.of(influence[None, :], None)
-        return Sums(found)
+                moments[name] = Moments.of(influence[None, :], None)
+        return Sums(moments)
 
 
 def estimates_over(
@@ -232,28 +236,30 @@ def estimates_over(
     dict
         Estimates by name, in the order of the statistics.
     """
-    found: dict[str, Estimate] = {}
-    sums = [one for one in statistics if one.traits.reduction == "sum"]
+    estimates: dict[str, Estimate] = {}
+    sums = [statistic for statistic in statistics if statistic.traits.reduction == "sum"]
     if sums:
         task = StatisticsTask.of(sums, rows)
         total = _summed(task.sums, rows, progress)
-        found = task.finish(total)
+        estimates = task.finish(total)
         again = {
-            name: total.states[name] for name, one in found.items() if one.interval_refusal is SECOND_LOOK
+            name: total.states[name]
+            for name, estimate in estimates.items()
+            if estimate.interval_refusal is SECOND_LOOK
         }
         looked = _summed(_Influence(task, again), rows).states if again else {}
         for name, moments in looked.items():
             error = standard_error_of(moments)[0]
-            found[name] = dataclasses.replace(found[name], stderr=error, interval_refusal=None)
-    if len(found) == len(statistics):
-        return found
-    for one in statistics:
-        if one.traits.reduction in ("pairwise", "smoother"):
-            found[one.name] = pair_estimate(one, rows, progress)
-        elif one.traits.reduction == "opaque":
-            require_defined(one, rows)
-            found[one.name] = estimate_at_once(*one.bound_at_once(rows))
-    return {one.name: found[one.name] for one in statistics}
+            estimates[name] = dataclasses.replace(estimates[name], stderr=error, interval_refusal=None)
+    if len(estimates) == len(statistics):
+        return estimates
+    for statistic in statistics:
+        if statistic.traits.reduction in ("pairwise", "smoother"):
+            estimates[statistic.name] = pair_estimate(statistic, rows, progress)
+        elif statistic.traits.reduction == "opaque":
+            require_defined(statistic, rows)
+            estimates[statistic.name] = estimate_at_once(*statistic.bound_at_once(rows))
+    return {statistic.name: estimates[statistic.name] for statistic in statistics}
 
 
 def _summed(work: Callable[[Dataset], Sums], rows: Rows, progress: Progress | None = None) -> Sums:
@@ -268,11 +274,11 @@ def _summed(work: Callable[[Dataset], Sums], rows: Rows, progress: Progress | No
 
 def estimate_at_once(bound: Bound, labels: Labels, codes: HostArray | None = None) -> Estimate:
     """Return the value of a statistic bound to all rows; with `codes` pairs inside a cluster are left out."""
-    found = bound.estimate(bound.observed_sums(labels), labels)
+    estimate = bound.estimate(bound.observed_sums(labels), labels)
     if codes is None:
-        return found
+        return estimate
     number = int(codes.max()) + 1
-    return _between(found, bound, bound.wild_sums(labels, codes, number), number)
+    return _between(estimate, bound, bound.wild_sums(labels, codes, number), number)
 
 
 def for_pairs(rows: Rows) -> Dataset:
@@ -397,9 +403,11 @@ class ChunkPairs:
         step, finish = partial(_step, self.planned, vectors), partial(_finish, self.planned, vectors)
         total: State | None = None
         notes: dict[str, None] = {}
-        for done, (found, said) in enumerate(self.rows.engine.folds(step, chains, finish), start=1):
-            total = found if total is None else total + found
-            notes.update(dict.fromkeys(said))
+        for done, (sums_of_part, notes_of_part) in enumerate(
+            self.rows.engine.folds(step, chains, finish), start=1
+        ):
+            total = sums_of_part if total is None else total + sums_of_part
+            notes.update(dict.fromkeys(notes_of_part))
             if progress is not None:
                 progress(done, len(chains))
         assert total is not None
@@ -411,13 +419,13 @@ class ChunkPairs:
         steps = self.rows.engine.folds(
             partial(_cluster_step, self.planned), self._chains(self._part_rows(1)), tuple
         )
-        for found, part in steps:
-            for one in found:
-                sums.add(*one)
+        for between, part in steps:
+            for sums_of_pair in between:
+                sums.add(*sums_of_pair)
             if part is not None:
-                codes, labels, said = part
+                codes, labels, notes_of_part = part
                 sums.weigh(codes, labels)
-                notes.update(dict.fromkeys(said))
+                notes.update(dict.fromkeys(notes_of_part))
         bound.notes = (*notes, *self.plan.notes)
         return bound, *sums.states()
 
@@ -437,11 +445,14 @@ class ChunkPairs:
         return (*self.plan.notes, *self.bound.merged_notes(state, self.plan.n))
 
 
-def _between(found: Estimate, bound: Bound, sums: tuple[State, State], number: int) -> Estimate:
+def _between(estimate: Estimate, bound: Bound, sums: tuple[State, State], number: int) -> Estimate:
     """Return the estimate of a mean over pairs with the value over pairs of rows of different clusters."""
     values = bound.wild_values(*sums, np.ones((1, number)))
     return dataclasses.replace(
-        found, value=float(to_host(values)[0]), notes=(*found.notes, PAIRS_OF_CLUSTERS), n_clusters=number
+        estimate,
+        value=float(to_host(values)[0]),
+        notes=(*estimate.notes, PAIRS_OF_CLUSTERS),
+        n_clusters=number,
     )
 
 
@@ -454,14 +465,14 @@ def pair_estimate(statistic: Statistic, rows: Rows, progress: Progress | None = 
         bound = statistic.bind(whole.predictions, statistic.plan(InMemory(whole)))
         return estimate_at_once(bound, whole.batch, codes if of_pairs else None)
     pairs = ChunkPairs.over(statistic, rows)
-    state, said = pairs.sums(_observed, 1, progress)
+    state, notes = pairs.sums(_observed, 1, progress)
     bound = pairs.bound
-    bound.notes = (*said, *pairs.notes_of(state))  # of all rows, in place of the few that it is bound to
-    found = bound.estimate(state, rows.example.batch)
+    bound.notes = (*notes, *pairs.notes_of(state))  # of all rows, in place of the few that it is bound to
+    estimate = bound.estimate(state, rows.example.batch)
     if rows.clusters is None or not of_pairs:
-        return found
+        return estimate
     _, expected, added = pairs.wild_sums(rows.clusters.number)
-    return _between(found, bound, (expected, added), rows.clusters.number)
+    return _between(estimate, bound, (expected, added), rows.clusters.number)
 
 
 def _observed(chunk: PairChunk) -> Labels:
@@ -470,9 +481,9 @@ def _observed(chunk: PairChunk) -> Labels:
 
 def _pair_chunk(pose: Pose, clusters: Clusters | None, chunk: Dataset) -> PairChunk:
     rows = pose(chunk)
-    given, notes = one_distribution(rows.predictions)
+    distributions, notes = one_distribution(rows.predictions)
     codes = None if clusters is None else clusters.codes(chunk.clusters)
-    return PairChunk(chunk.start, given, rows.batch, notes, codes)
+    return PairChunk(chunk.start, distributions, rows.batch, notes, codes)
 
 
 def _bound(planned: Planned, predictions: Predictions, n: int) -> PairBound:
@@ -504,14 +515,14 @@ def _step(
 ) -> tuple[PairChunk, Any]:
     """Let a part of a chunk meet another chunk, and add what it gets to what it got before."""
     rows, columns, bound, beside, first = _meeting(planned, chunk, part, other)
-    found = bound.met(beside, vectors(rows), vectors(columns), first)
-    return rows, found if before is None else before[1] + found
+    gained = bound.met(beside, vectors(rows), vectors(columns), first)
+    return rows, gained if before is None else before[1] + gained
 
 
 def _finish(planned: Planned, vectors: Vectors, sums: tuple[PairChunk, Any]) -> tuple[State, tuple[str, ...]]:
-    rows, found = sums
+    rows, gained = sums
     bound = _bound(planned, rows.predictions, len(rows))
-    state = bound.settled(found, slice(0, len(rows)), vectors(rows))
+    state = bound.settled(gained, slice(0, len(rows)), vectors(rows))
     return on_host(bound.with_counts(state)), rows.notes
 
 
@@ -524,5 +535,5 @@ def _cluster_step(
     """
     rows, columns, bound, beside, first = _meeting(planned, chunk, part, other)
     assert rows.codes is not None and columns.codes is not None
-    found = list(bound.met_clusters(beside, rows.labels, columns.labels, rows.codes, columns.codes, first))
-    return found, None if first is None else (rows.codes, rows.labels, rows.notes)
+    between = list(bound.met_clusters(beside, rows.labels, columns.labels, rows.codes, columns.codes, first))
+    return between, None if first is None else (rows.codes, rows.labels, rows.notes)

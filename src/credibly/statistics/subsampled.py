@@ -54,8 +54,8 @@ class Subsampled(Statistic):
     story: ClassVar[Story]
 
     def __post_init__(self) -> None:
-        for own in ("name", "reference", "story"):
-            object.__setattr__(self, own, getattr(self.inner, own))
+        for attribute in ("name", "reference", "story"):
+            object.__setattr__(self, attribute, getattr(self.inner, attribute))
         # sums of a part are no sums of the whole, so chunks of rows cannot be merged
         object.__setattr__(self, "traits", dataclasses.replace(self.inner.traits, reduction="opaque"))
 

@@ -174,13 +174,13 @@ class Terms(ABC):
         """
         if "scatter" not in expected:
             return expected, added
-        seen = sum(np.sum(np.square(one)) for one in added.values())
+        seen = sum(np.sum(np.square(sums)) for sums in added.values())
         wider = widening(expected["scatter"][0], seen)
-        return expected, State({name: wider * one for name, one in added.items()})
+        return expected, State({name: wider * sums for name, sums in added.items()})
 
     def wild_state(self, expected: State, added: State, signs: HostArray) -> State:
         """Return the sums of pseudo-labels with these signs (b, clusters), from `wild_sums`."""
-        moved = {name: expected[name] + np.tensordot(signs, one, 1) for name, one in added.items()}
+        moved = {name: expected[name] + np.tensordot(signs, sums, 1) for name, sums in added.items()}
         return State({**expected, **moved})
 
     def cluster_sums(self, labels: Labels, codes: HostArray, number: int, needs: frozenset[str]) -> State:
@@ -241,7 +241,7 @@ class Terms(ABC):
 
     def observed_with(self, others: Sequence[Any], labels: Labels) -> list[Array]:
         """Return what labels add to these terms and to others with an equal `shared`, (b, cells) each."""
-        return [one.observed(labels) for one in (self, *others)]
+        return [terms.observed(labels) for terms in (self, *others)]
 
     def fixed(self, weights: Array | None, needs: frozenset[str]) -> State:
         """Return the sums per cell that no label changes, (1, cells) or, of weights (b, n), (b, cells)."""
@@ -296,8 +296,8 @@ class Terms(ABC):
 
     def in_parts(self, values: HostArray, codes: HostArray, number: int) -> HostArray:
         """Sum values (n, m) of the host by part of the rows and cell, (number, cells)."""
-        found: HostArray = self.split(codes, number).per_cell(values[None, ...])
-        return found.reshape(number, -1)
+        sums: HostArray = self.split(codes, number).per_cell(values[None, ...])
+        return sums.reshape(number, -1)
 
 
 class Means(Terms):
@@ -430,10 +430,10 @@ class Losses(Means):
 
     def _moment(self, which: int) -> Array:
         """Return a moment of every row, (n, 1), beside the predictions."""
-        own = self._law[which]
-        if isinstance(own, (np.ndarray, np.generic)):
-            own = like(np.asarray(own), self.reference)
-        return namespace(own).broadcast_to(own, (self.n,))[:, None]
+        moment = self._law[which]
+        if isinstance(moment, (np.ndarray, np.generic)):
+            moment = like(np.asarray(moment), self.reference)
+        return namespace(moment).broadcast_to(moment, (self.n,))[:, None]
 
     def contributions(self, labels: Labels) -> Array:
         """Return every instance's loss, (b, n)."""
@@ -442,12 +442,12 @@ class Losses(Means):
     def of_pool(self, pool: Pool, again: Callable[[Predictions], Any]) -> Terms:
         """Return what every number of a pool adds where it is the label, (n, p)."""
         n, p = pool.values.shape
-        xp, found = namespace(pool.values), []
+        xp, tables = namespace(pool.values), []
         for rows in tiles(n, max(1, POOL_ELEMENTS // p)):
             terms = again(LeftOut(pool.values[rows, :]))
             seen = xp.reshape(pool.labels[rows, :], (1, -1))
-            found.append(xp.reshape(terms.contributions(Reals(seen)), (-1, p)))
-        return Pooled(xp.concat(found, axis=0))
+            tables.append(xp.reshape(terms.contributions(Reals(seen)), (-1, p)))
+        return Pooled(xp.concat(tables, axis=0))
 
 
 class Pooled(Outcomes):

@@ -285,8 +285,10 @@ def asking_shares(
         sources = LabelSource.each(hypothesis, seed, n_resamples, few)
         (every,) = yield [Request([Target(bind, finish=_shares)], rows, sources, n_resamples, progress)]
         # of several members, the one whose labels these are most like
-        found = max((one for (one,) in every), key=lambda one: curve_pvalues(one.values)[0])
-        bound, curves = found.bound, found.values
+        nearest = max(
+            (resampled for (resampled,) in every), key=lambda resampled: curve_pvalues(resampled.values)[0]
+        )
+        bound, curves = nearest.bound, nearest.values
         notes = (*bound.notes, *drawing_notes(few, hypothesis == "bayesian"))
     else:
         bound = bind(few)
@@ -345,17 +347,17 @@ def checked_rows(
 ) -> Rows:
     """Return rows of real-valued predictions, or of classes, with one label observed for each."""
     rows = detached(as_rows(predictions, labels, clusters=clusters, blocks=blocks))
-    given = rows.example.predictions
-    if classes and isinstance(given, ClassPredictions):
+    predictions = rows.example.predictions
+    if classes and isinstance(predictions, ClassPredictions):
         single = isinstance(rows.example.batch, Classes)
         require_type(single, "must be one class per instance", "Draw one of them.", labels=rows.example.batch)
         return rows
-    if not isinstance(given, RealPredictions):
+    if not isinstance(predictions, RealPredictions):
         raise InputTypeError(
             name,
             "needs real-valued predictions",
-            f"got {type(given).__name__}",
-            remedy_without_probs(given, "For classes see `calibration_test` and `reliability_curve`."),
+            f"got {type(predictions).__name__}",
+            remedy_without_probs(predictions, "For classes see `calibration_test` and `reliability_curve`."),
         )
     real = isinstance(rows.example.batch, Reals)
     require_type(real, "must be real numbers", "Pass an array (n,).", labels=rows.example.batch)

@@ -104,9 +104,9 @@ class Resampled:
 
     def __post_init__(self) -> None:
         if self.values.ndim == 1:
-            own = self.bound
-            found = settled(self.values, own.term_size, own.n, own.rounding)
-            object.__setattr__(self, "values", found)
+            bound = self.bound
+            values_settled = settled(self.values, bound.term_size, bound.n, bound.rounding)
+            object.__setattr__(self, "values", values_settled)
 
 
 def targets_of(
@@ -123,20 +123,22 @@ def targets_of(
     """
     whole = rows.loaded()
     inside = _rows_of_groups(whole) if groups and whole is not None else {}
-    found = []
+    targets = []
     for level, size in ((None, rows.n), *groups):
         if whole is None:
             part = rows if level is None else rows.of_group(level, size)
         else:
             part = InMemory(whole if level is None else whole.take(inside[level]))
-        for one in chosen:
-            additive = one.traits.reduction == "sum"
+        for statistic in chosen:
+            additive = statistic.traits.reduction == "sum"
             if whole is None and in_parts and not additive:
-                found.append(Target(one.bind, level, finish, False, None, one))
+                targets.append(Target(statistic.bind, level, finish, False, None, statistic))
                 continue
-            plan = planned([one], part)[0].plan if whole is None else one.plan(part)
-            found.append(Target(partial(one.bind, plan=plan), level, finish, additive, plan, one))
-    return found
+            plan = planned([statistic], part)[0].plan if whole is None else statistic.plan(part)
+            targets.append(
+                Target(partial(statistic.bind, plan=plan), level, finish, additive, plan, statistic)
+            )
+    return targets
 
 
 class Wish:
@@ -194,20 +196,22 @@ def jobs_of(
 
     With `whole`, targets of groups are bound to all rows, too.
     """
-    given = dataset.predictions
-    inside = _rows_of_groups(dataset) if any(one.group is not None for one in targets) and not whole else {}
+    predictions = dataset.predictions
+    inside = (
+        _rows_of_groups(dataset) if any(target.group is not None for target in targets) and not whole else {}
+    )
     jobs = []
-    for place, one in enumerate(targets):
-        if one.key not in known:
-            own, labels, part = given, dataset.batch, None
-            if one.group is not None and not whole:
-                if one.group not in inside:
+    for place, target in enumerate(targets):
+        if target.key not in known:
+            predicted, labels, part = predictions, dataset.batch, None
+            if target.group is not None and not whole:
+                if target.group not in inside:
                     continue
-                part = like(inside[one.group], labels.values)
-                own, labels = given[inside[one.group]], _selected(labels, part)
-            bound = bound_to(one.bind, own, labels)
-            known[one.key] = Job(one, bound.for_replicates(labels, n_resamples), part)
-        jobs.append(dataclasses.replace(known[one.key], target=one, place=place))
+                part = like(inside[target.group], labels.values)
+                predicted, labels = predictions[inside[target.group]], _selected(labels, part)
+            bound = bound_to(target.bind, predicted, labels)
+            known[target.key] = Job(target, bound.for_replicates(labels, n_resamples), part)
+        jobs.append(dataclasses.replace(known[target.key], target=target, place=place))
     return jobs
 
 
@@ -225,11 +229,11 @@ def as_replicates_see(
 
 def sharing_work(jobs: Sequence[Job]) -> list[list[Job]]:
     """Return jobs, those side by side whose statistics share work on the same labels."""
-    found: dict[Hashable, list[Job]] = {}
+    alike: dict[Hashable, list[Job]] = {}
     for job in jobs:
         shared = job.bound.shared
-        found.setdefault(job.place if shared is None else (job.target.group, shared), []).append(job)
-    return list(found.values())
+        alike.setdefault(job.place if shared is None else (job.target.group, shared), []).append(job)
+    return list(alike.values())
 
 
 def states_of(shared: Sequence[Sequence[Job]], batch: Any) -> Iterator[tuple[Job, State]]:
@@ -242,9 +246,9 @@ def states_of(shared: Sequence[Sequence[Job]], batch: Any) -> Iterator[tuple[Job
 def _rows_of_groups(dataset: Dataset) -> dict[Any, HostArray]:
     """Return the rows of every group of a dataset, increasing."""
     groups = np.asarray(dataset.groups)
-    levels, own = np.unique(groups.astype(str) if groups.dtype == object else groups, return_inverse=True)
-    order = np.argsort(own, kind="stable")
-    parts = np.split(order, np.cumsum(np.bincount(own))[:-1])
+    levels, group = np.unique(groups.astype(str) if groups.dtype == object else groups, return_inverse=True)
+    order = np.argsort(group, kind="stable")
+    parts = np.split(order, np.cumsum(np.bincount(group))[:-1])
     return dict(zip(levels.tolist(), parts, strict=True))
 
 
@@ -351,8 +355,8 @@ def _pairwise(
             blocks = list(tiles(batch.n, _rows_per_report(len(batch), bound.width, batch.values)))
         state = None
         for block in blocks:
-            found = bound.state(batch, rows=block)
-            state = found if state is None else state + found
+            added = bound.state(batch, rows=block)
+            state = added if state is None else state + added
             tell(progress, reps.start + (reps.stop - reps.start) * block.stop // batch.n, n_resamples)
         assert state is not None
         yield state
