@@ -23,7 +23,6 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from typing import Any
 
 import numpy as np
 from scipy.special import logsumexp
@@ -60,6 +59,11 @@ class Capital:
     log: float = 0.0
     rows: int = 0
     since: int | None = None
+
+    @classmethod
+    def start(cls, prior: HostArray) -> Capital:
+        """Return a capital of 1, half of whose weight is on the model itself."""
+        return cls(np.concatenate([[0.5], 0.5 * prior]))
 
     def pay(self, logs: HostArray, prior: HostArray, seen: HostArray) -> HostArray:
         """Pay what the bets won on rows, and return the logarithm of the capital after every block.
@@ -146,14 +150,3 @@ def _mixture(totals: HostArray, scatter: HostArray) -> HostArray:
     """Return the logarithm of the mixture over steps, (q,)."""
     powers = _STEPS[:, None] * totals - _COSTS[:, None] * scatter
     return np.asarray(logsumexp(powers, axis=0) - math.log(len(_STEPS)))
-
-
-def state_of(part: Capital | Running) -> dict[str, Any]:
-    """Return sums as JSON knows them; the numbers come back to the last bit."""
-    fields = {field.name: getattr(part, field.name) for field in dataclasses.fields(part)}
-    return {name: one.tolist() if isinstance(one, np.ndarray) else one for name, one in fields.items()}
-
-
-def from_state(kind: type[Any], state: dict[str, Any]) -> Any:
-    """Return what `state_of` wrote."""
-    return kind(**{name: np.array(one) if isinstance(one, list) else one for name, one in state.items()})

@@ -13,58 +13,58 @@ stated, P(an alarm ever) <= level. What is averaged, and what is conditional on 
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import json
 import math
 import os
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from scipy.special import logsumexp
 
-from credibly import predictions as kinds
 from credibly._arrays.errors import FileError, InputError, UnsupportedError, require
 from credibly._arrays.namespace import HostArray, is_array, to_host
 from credibly._arrays.philox import Seed, as_seed
 from credibly.io import write_text_atomically
 from credibly.monitor.bets import Book, require_like
-from credibly.monitor.capital import BLOCK, Capital, Running, from_state, state_of
-from credibly.predictions import Dataset, Ensemble, LabelCounts, Predictions, Samples, as_rows
+from credibly.monitor.process import OVERALL, Process
+from credibly.monitor.waiting import Waiting
+from credibly.predictions import Dataset, LabelCounts, as_rows
 from credibly.predictions.clusters import as_ids
-from credibly.results.base import Result, require_level
+from credibly.results.base import jsonable, require_level
 from credibly.results.monitor import GroupEvidence, MonitorResult, Suspect, Tracked, tracked_name
 
 FORMAT = "credibly monitor 1"
-_TILE, _SHORT = 4096, 512
-"""Rows that are paid at once: without groups, and with groups, whose evidence is known after each tile."""
+_KEPT = (
+    "_seed",
+    "_book",
+    "_classes",
+    "_processes",
+    "_weights",
+    "_sizes",
+    "_grouped",
+    "_batches",
+    "_n",
+    "_impossible",
+    "_alarm",
+    "_trace",
+    "_together",
+    "positions",
+)
+"""What the state holds besides the settings."""
+_WRITTEN = "Use what `Monitor.save` wrote."
 _TRACE = 400
-_OVERALL, _FIRST, _LATER = 0.5, 0.4, 0.1
+_FIRST, _LATER = 0.4, 0.1
+"""Weights of the groups of the first batch, and of all that come later."""
 _SHOWN, _LEAST = 4, 0.1
-
-
-@dataclasses.dataclass
-class _Process:
-    """One sequence of bets on all rows and on the rows of every group; running means; members so far."""
-
-    overall: Capital
-    groups: dict[str, Capital]
-    running: Running
-    posterior: HostArray | None = None
-    largest: float = 0.0
-
-    def log(self, weights: Mapping[str, float]) -> float:
-        """Return the logarithm of its capital."""
-        if not weights:
-            return self.overall.log
-        rest = 1.0 - _OVERALL - sum(weights.values())  # kept for groups that come later
-        held = [math.log(weight) + self._of_group(name) for name, weight in weights.items()]
-        return float(logsumexp([math.log(_OVERALL) + self.overall.log, *held, math.log(rest)]))
-
-    def _of_group(self, name: str) -> float:
-        return self.groups[name].log if name in self.groups else 0.0
+_TOGETHER = (
+    "labels of several batches waited in one process: they must be independent given what was known when "
+    "they were predicted; otherwise use more `processes`"
+)
 
 
 class Monitor:
@@ -139,7 +139,7 @@ class Monitor:
         self._seed: Seed = as_seed(rng)
         self._book: Book | None = None
         self._classes: tuple[str, ...] | None = None
-        self._processes: list[_Process] = []
+        self._processes: list[Process] = []
         self._weights: dict[str, float] = {}
         self._sizes: dict[str, int] = {}
         self._grouped = False
@@ -147,7 +147,7 @@ class Monitor:
         self._n = 0
         self._impossible = 0
         self._alarm: dict[str, Any] | None = None
-        self._waiting: list[dict[str, Any]] = []
+        self._waiting: list[Waiting] = []
         self._trace: list[list[float]] = []
         self._together = False
         self.positions: dict[str, list[Any]] = {}
@@ -180,8 +180,8 @@ class Monitor:
                     "got predictions alone",
                     "Use `expect(predictions, ids=...)` now and `observe(ids, labels)` later.",
                 )
-            groups_of_rows = self._begin(chunk)
-            self._pay(self._next(), chunk, groups_of_rows)
+            masks = self._begin(chunk)
+            self._pay(self._next(), chunk, masks)
 
     def expect(self, predictions: Any, *, ids: Any, clusters: Any = None, groups: Any = None) -> None:
         """Take in a batch of predictions whose labels come later.
@@ -200,28 +200,13 @@ class Monitor:
         rows = as_rows(predictions, None, groups=groups, clusters=clusters)
         for chunk in rows.map(_same):
             names = _names(ids, len(chunk))
-            times = Counter([*names, *(name for batch in self._waiting for name in batch["ids"])])
+            times = Counter([*names, *(name for batch in self._waiting for name in batch.ids)])
             twice = [name for name in names if times[name] > 1]
             if twice:
-                raise InputError(
-                    "`ids`",
-                    "must be new",
-                    f"{twice[0]!r} waits already or comes twice",
-                    "Give every row its own.",
-                )
-            groups_of_rows = self._begin(chunk)
-            turn = self._next()
-            self._waiting.append(
-                {
-                    "process": turn,
-                    "predictions": _written(chunk.predictions),
-                    "ids": names,
-                    "clusters": None if chunk.clusters is None else _codes(chunk).tolist(),
-                    "groups": {name: np.flatnonzero(mask).tolist() for name, mask in groups_of_rows.items()},
-                    "labels": [None] * len(chunk),
-                    "forgotten": [],
-                }
-            )
+                rule, evidence = "must be new", f"{twice[0]!r} waits already or comes twice"
+                raise InputError("`ids`", rule, evidence, "Give every row its own.")
+            masks = self._begin(chunk)
+            self._waiting.append(Waiting.of(self._next(), chunk, names, masks))
 
     def observe(self, ids: Any, labels: Any) -> None:
         """Take in labels of rows that wait, in any order.
@@ -241,31 +226,33 @@ class Monitor:
         names = _names(ids, None)
         host = to_host(labels.counts) if isinstance(labels, LabelCounts) else labels
         host = to_host(host) if is_array(host) else np.asarray(host)
-        place = {
-            name: (number, at)
-            for number, batch in enumerate(self._waiting)
-            for at, name in enumerate(batch["ids"])
-            if batch["labels"][at] is None and at not in batch["forgotten"]
-        }
-        strange = [name for name in names if name not in place]
-        if strange or len(names) != len(host) or len(set(names)) < len(names):
+        values = dict(zip(names, host.tolist(), strict=False))
+        missing = {name for batch in self._waiting for name in batch.missing}
+        strange = [name for name in names if name not in missing]
+        if strange or not len(names) == len(host) == len(values):
+            evidence = (
+                f"got {strange[0]!r}, which does not"
+                if strange
+                else f"got {len(names)} ids, {len(host)} labels"
+            )
             raise InputError(
                 "`ids`",
                 "must each name one row that waits, with one label per id",
-                f"got {strange[0]!r}, which does not"
-                if strange
-                else f"got {len(names)} ids, {len(host)} labels",
+                evidence,
                 "Give the ids that `expect` was given, each once.",
             )
-        arrived: dict[int, dict[int, Any]] = {}
-        for name, value in zip(names, host.tolist(), strict=True):
-            number, at = place[name]
-            arrived.setdefault(number, {})[at] = value
-        for number, values in arrived.items():  # nothing is changed before all labels are checked
-            self._rebuilt(self._waiting[number], values)
-        for number, values in arrived.items():
-            for at, value in values.items():
-                self._waiting[number]["labels"][at] = value
+        arrived = [
+            {at: values[name] for name, at in batch.missing.items() if name in values}
+            for batch in self._waiting
+        ]
+        for batch, labels_of in zip(
+            self._waiting, arrived, strict=True
+        ):  # all are checked before any is kept
+            if labels_of:
+                batch.rows(labels_of, self._classes)
+        for batch, labels_of in zip(self._waiting, arrived, strict=True):
+            for at, value in labels_of.items():
+                batch.labels[at] = value
         self._pay_whole_batches()
 
     def forget(self, ids: Any) -> None:
@@ -279,27 +266,8 @@ class Monitor:
         """
         names = set(_names(ids, None))
         for batch in self._waiting:
-            batch["forgotten"] += [
-                at
-                for at, name in enumerate(batch["ids"])
-                if name in names and batch["labels"][at] is None and at not in batch["forgotten"]
-            ]
+            batch.forgotten += [at for name, at in batch.missing.items() if name in names]
         self._pay_whole_batches()
-
-    def _pay_whole_batches(self) -> None:
-        """Pay the batches of every process in the order of their predictions, up to one that is not whole."""
-        held: set[int] = set()
-        for batch in list(self._waiting):
-            values = {at: value for at, value in enumerate(batch["labels"]) if at not in batch["forgotten"]}
-            if None in values.values():
-                held.add(batch["process"])
-            if batch["process"] in held:
-                continue
-            self._waiting = [one for one in self._waiting if one is not batch]
-            if values:
-                masks = {name: np.isin(list(values), rows) for name, rows in batch["groups"].items()}
-                inside = {name: mask for name, mask in masks.items() if mask.any()}
-                self._pay(batch["process"], self._rebuilt(batch, values), inside)
 
     # ---- what is known
 
@@ -341,47 +309,40 @@ class Monitor:
     @property
     def tracked(self) -> tuple[Tracked, ...]:
         """Running means with intervals that hold at all times, in which the model need not be right."""
-        rows = sum(one.running.rows for one in self._processes)
+        sums = [process.running for process in self._processes]
+        rows = sum(running.rows for running in sums)
         if self._book is None or not rows:
             return ()
-        stated, observed, reach = (
-            sum(part) / rows
-            for part in zip(
-                *(
-                    (one.running.expected, one.running.observed, one.running.reach(self.level / self._number))
-                    for one in self._processes
-                ),
-                strict=True,
-            )
-        )
-        found = []
-        for at, (name, unit) in enumerate(self._book.measures):
-            low, high = max(0.0, observed[at] - reach[at]), min(1.0, observed[at] + reach[at])
-            numbers = (unit * float(one) for one in (stated[at], observed[at], low, high))
-            found.append(Tracked(tracked_name(name, self._classes), *numbers))
+        stated = sum(running.expected for running in sums) / rows
+        observed = sum(running.observed for running in sums) / rows
+        reach = sum(running.reach(self.level / self._number) for running in sums) / rows
+        parts = np.stack([stated, observed, np.maximum(observed - reach, 0), np.minimum(observed + reach, 1)])
+        found = [
+            Tracked(tracked_name(name, self._classes), *(unit * parts[:, at]).tolist())
+            for at, (name, unit) in enumerate(self._book.measures)
+        ]
         if self._book.n_classes:
-            found.insert(0, _gap(found[0]))
+            found.insert(0, Tracked("confidence minus accuracy", 0.0, *found[0].gap))
         return tuple(found)
 
     @property
     def groups(self) -> tuple[GroupEvidence, ...]:
         """Evidence by group, the largest first; alarms by e-Benjamini-Hochberg with a rate of `level`."""
+        shares = {name: weight / (1.0 - OVERALL) for name, weight in self._weights.items()}
         logs = {
-            name: float(logsumexp([one._of_group(name) for one in self._processes])) - math.log(self._number)
-            for name in self._weights
+            name: float(logsumexp([process.of_group(name) for process in self._processes]))
+            - math.log(self._number)
+            for name in shares
         }
-        scaled = sorted(logs, key=lambda name: -(logs[name] + math.log(self._weights[name])))
-        passed = 0
-        for rank, name in enumerate(scaled, 1):
-            if logs[name] + math.log(self._share(name)) >= -math.log(self.level * rank):
-                passed = rank
+        ranked = sorted(logs, key=lambda name: -(logs[name] + math.log(shares[name])))
+        passed = [
+            logs[name] + math.log(shares[name] * rank * self.level) >= 0
+            for rank, name in enumerate(ranked, 1)
+        ]
         return tuple(
-            GroupEvidence(name, self._sizes[name], _exp(logs[name]), self._share(name), rank <= passed)
-            for rank, name in enumerate(scaled, 1)
+            GroupEvidence(name, self._sizes[name], _exp(logs[name]), shares[name], any(passed[at:]))
+            for at, name in enumerate(ranked)
         )
-
-    def _share(self, name: str) -> float:
-        return self._weights[name] / (1.0 - _OVERALL)
 
     def result(self) -> MonitorResult:
         """Return all that is known, to be printed, drawn and written.
@@ -391,19 +352,12 @@ class Monitor:
         MonitorResult
             E-value, alarm, onset, suspects, intervals, groups and the e-value over time.
         """
-        waits = sum(len(batch["ids"]) - len(batch["forgotten"]) for batch in self._waiting)
-        notes = []
-        if self._together:
-            notes.append(
-                "labels of several batches waited in one process: they must be independent given what was "
-                "known when they were predicted; otherwise use more `processes`"
-            )
         return MonitorResult(
             level=self.level,
             hypothesis=self._wanted or "independent" if self._book is None else self._book.hypothesis,
             kind="" if self._book is None else self._book.kind,
             n=self._n,
-            waiting=waits,
+            waiting=sum(len(batch.seen) for batch in self._waiting),
             evalue=self.evalue,
             largest=max((_exp(one.largest) for one in self._processes), default=1.0),
             alarm=self.alarm,
@@ -415,7 +369,7 @@ class Monitor:
             impossible=self._impossible,
             processes=self._number,
             trace=tuple((int(row), log / math.log(10.0)) for row, log in self._trace),
-            notes=tuple(notes),
+            notes=(_TOGETHER,) * self._together,
         )
 
     def __repr__(self) -> str:
@@ -431,27 +385,10 @@ class Monitor:
         dict
             Weights and capitals of all processes, sums, rows that wait.
         """
-        return {
-            "format": FORMAT,
-            "settings": {"level": self.level, "hypothesis": self._wanted, "processes": self._number},
-            "seed": list(self._seed),
-            "book": None if self._book is None else dataclasses.asdict(self._book),
-            "classes": self._classes,
-            "processes": [
-                {
-                    "overall": state_of(one.overall),
-                    "groups": {name: state_of(capital) for name, capital in one.groups.items()},
-                    "running": state_of(one.running),
-                    "posterior": None if one.posterior is None else one.posterior.tolist(),
-                    "largest": one.largest,
-                }
-                for one in self._processes
-            ],
-            "weights": self._weights,
-            "sizes": self._sizes,
-            **{name: getattr(self, f"_{name}") for name in _PLAIN},
-            "positions": self.positions,
-        }
+        settings = {"level": self.level, "hypothesis": self._wanted, "processes": self._number}
+        kept = {name.strip("_"): jsonable(getattr(self, name)) for name in _KEPT}
+        waiting = [dataclasses.asdict(batch) for batch in self._waiting]  # ends of intervals may be infinite
+        return {"format": FORMAT, "settings": settings, **kept, "waiting": waiting}
 
     @classmethod
     def from_state(cls, state: Mapping[str, Any]) -> Monitor:
@@ -468,27 +405,17 @@ class Monitor:
             It goes on to the same numbers.
         """
         if state.get("format") != FORMAT:
-            raise InputError(
-                "the state", f"must say {FORMAT!r}", f"got {state.get('format')!r}", "Use what `save` wrote."
-            )
-        made = cls(**state["settings"], rng=tuple(state["seed"]))
-        book = state["book"]
-        made._book = None if book is None else Book(**{**book, "tilted": tuple(book["tilted"])})
+            raise InputError("the state", f"must say {FORMAT!r}", f"got {state.get('format')!r}", _WRITTEN)
+        state = copy.deepcopy(state)
+        made = cls(**state["settings"])
+        for name in _KEPT:
+            setattr(made, name, state[name.strip("_")])
+        made._seed = (state["seed"][0], state["seed"][1])
+        if state["book"] is not None:
+            made._book = Book(**{**state["book"], "tilted": tuple(state["book"]["tilted"])})
         made._classes = None if state["classes"] is None else tuple(state["classes"])
-        made._processes = [
-            _Process(
-                from_state(Capital, one["overall"]),
-                {name: from_state(Capital, capital) for name, capital in one["groups"].items()},
-                from_state(Running, one["running"]),
-                None if one["posterior"] is None else np.array(one["posterior"]),
-                one["largest"],
-            )
-            for one in state["processes"]
-        ]
-        made._weights, made._sizes = dict(state["weights"]), dict(state["sizes"])
-        for name in _PLAIN:
-            setattr(made, f"_{name}", state[name])
-        made.positions = dict(state["positions"])
+        made._processes = [Process.read(process) for process in state["processes"]]
+        made._waiting = [Waiting(**batch) for batch in state["waiting"]]
         return made
 
     def save(self, path: str | os.PathLike[str]) -> Path:
@@ -522,18 +449,16 @@ class Monitor:
         """
         try:
             state = json.loads(Path(path).read_text(encoding="utf-8"))
-        except (json.JSONDecodeError, UnicodeDecodeError) as error:
-            raise FileError(
-                f"'{path}'", "must be JSON", str(error), "Use what `Monitor.save` wrote."
-            ) from error
+        except ValueError as error:
+            raise FileError(f"'{path}'", "must be JSON", str(error), _WRITTEN) from error
         if not isinstance(state, dict):
-            raise FileError(f"'{path}'", "must hold a state", "it does not", "Use what `Monitor.save` wrote.")
+            raise FileError(f"'{path}'", "must hold a state", "it does not", _WRITTEN)
         return cls.from_state(state)
 
     # ---- inside
 
     @property
-    def _leader(self) -> _Process:
+    def _leader(self) -> Process:
         return max(self._processes, key=lambda one: one.overall.log)
 
     def _log(self) -> float:
@@ -551,7 +476,7 @@ class Monitor:
             self._book = Book.of(chunk.predictions, self._wanted)
             self._classes = chunk.classes
             self._grouped = chunk.groups is not None
-            self._processes = [self._new_process(chunk.predictions) for _ in range(self._number)]
+            self._processes = [Process.start(self._book, chunk.predictions) for _ in range(self._number)]
         require_like(chunk.predictions, self._book)
         if self._book.hypothesis == "bayesian" and chunk.clusters is not None:
             raise UnsupportedError(
@@ -561,19 +486,6 @@ class Monitor:
                 'Leave out the clusters, or use `hypothesis="independent"`.',
             )
         return self._groups_of(chunk)
-
-    def _new_process(self, predictions: Predictions) -> _Process:
-        assert self._book is not None
-        posterior = None
-        if self._book.hypothesis == "bayesian":
-            assert isinstance(predictions, Ensemble)
-            weights = predictions.weights
-            posterior = np.zeros(predictions.n_members) if weights is None else np.log(to_host(weights))
-        return _Process(self._new_capital(), {}, Running.start(len(self._book.measures)), posterior)
-
-    def _new_capital(self) -> Capital:
-        assert self._book is not None
-        return Capital(np.concatenate([[0.5], 0.5 * self._book.prior]))
 
     def _groups_of(self, chunk: Dataset) -> dict[str, HostArray]:
         """Return which rows are in every group; new groups get their weight before any of their labels."""
@@ -604,47 +516,30 @@ class Monitor:
     def _next(self) -> int:
         turn = self._batches % self._number
         self._batches += 1
-        self._together |= any(batch["process"] == turn for batch in self._waiting)
+        self._together |= any(batch.process == turn for batch in self._waiting)
         return turn
 
     def _pay(self, turn: int, rows: Dataset, masks: dict[str, HostArray]) -> None:
-        """Pay rows with labels, in tiles of whole clusters."""
+        """Pay rows with labels, and look after every tile; between tiles only without groups."""
         assert self._book is not None
-        process, prior = self._processes[turn], self._book.prior
-        codes = None if rows.clusters is None else _codes(rows)
-        if codes is not None:
-            order = np.argsort(codes, kind="stable")
-            rows, codes = rows.take(order), codes[order]
-            masks = {name: mask[order] for name, mask in masks.items()}
         rows.batch  # noqa: B018 - labels are checked before anything is paid
-        for tile in _tiles(len(rows), codes, _SHORT if masks else _TILE):
-            part = dataclasses.replace(rows.rows(tile), start=self._n)
-            paid = self._book.payoffs(part, self._seed, process.posterior)
-            own = None if codes is None else codes[tile]
-            logs, expected, observed, seen = _by_cluster(own, *paid[:3])
-            path = process.overall.pay(logs, prior, self._n + seen)
-            process.running.add(expected, observed)
-            for name, mask in masks.items():
-                inside = mask[tile]
-                if inside.any():
-                    capital = process.groups.setdefault(name, self._new_capital())
-                    some = None if own is None else own[inside]
-                    won, _, _, _ = _by_cluster(some, *(one[:, inside] for one in paid[:3]))
-                    capital.pay(won, prior, self._n + np.arange(1, won.shape[1] + 1))
-                    self._sizes[name] += int(inside.sum())
-            self._impossible += int(paid.impossible.sum())
-            ends = self._n + seen[np.minimum(np.arange(1, len(path) + 1) * BLOCK, len(seen)) - 1]
-            self._n += tile.stop - tile.start
-            self._look(process, path, ends)
+        process = self._processes[turn]
+        for name, mask in masks.items():
+            self._sizes[name] += int(mask.sum())
+        for impossible, path, ends in process.pay(self._book, rows, masks, self._seed, self._n):
+            self._impossible += impossible
+            self._n = int(ends[-1])
+            if self._weights:  # groups are paid after all rows of the tile
+                self._look(process, np.array([process.log(self._weights)]), ends[-1:])
+            else:
+                self._look(process, path, ends)
 
-    def _look(self, process: _Process, path: HostArray, ends: HostArray) -> None:
-        """Raise the alarm where a process alone has passed the bound; between tiles only without groups."""
-        if self._weights:
-            path, ends = np.array([process.log(self._weights)]), np.array([self._n])
+    def _look(self, process: Process, path: HostArray, ends: HostArray) -> None:
+        """Raise the alarm where a process alone has passed the bound, and keep the evidence for pictures."""
         process.largest = max(process.largest, float(path.max()))
-        bound = math.log(self._number / self.level)
-        if self._alarm is None and (self._impossible or path.max() >= bound):
-            at = int(np.argmax(path >= bound)) if path.max() >= bound else len(path) - 1
+        passed = path >= math.log(self._number / self.level)
+        if self._alarm is None and (self._impossible or passed.any()):
+            at = int(np.argmax(passed)) if passed.any() else len(path) - 1
             weights = process.overall.weights[1:].tolist()
             self._alarm = {"row": int(ends[at]), "since": process.overall.since, "weights": weights}
         if self._number == 1:
@@ -655,70 +550,15 @@ class Monitor:
         while len(self._trace) > _TRACE:
             self._trace = [*self._trace[:-1:2], self._trace[-1]]
 
-    def _rebuilt(self, batch: dict[str, Any], values: dict[int, Any]) -> Dataset:
-        """Return the waiting rows that have these labels as a dataset, checked."""
-        rows, labels = np.array(list(values)), list(values.values())
-        given = _read(batch["predictions"])[rows]
-        observed = LabelCounts(np.array(labels)) if isinstance(labels[0], list) else np.array(labels)
-        chunk: Dataset = as_rows(given, observed, classes=self._classes).example
-        clusters = None if batch["clusters"] is None else np.array(batch["clusters"])[rows]
-        chunk = dataclasses.replace(chunk, clusters=clusters)
-        chunk.batch  # noqa: B018 - checks the labels
-        return chunk
-
-
-_PLAIN = ("grouped", "batches", "n", "impossible", "alarm", "waiting", "trace", "together")
-
-
-@dataclasses.dataclass(frozen=True)
-class WorkersEvidence(Result):
-    """Monitors of several workers together.
-
-    Attributes
-    ----------
-    evalue : float
-        Mean of their e-values.
-    alarm : bool
-        Whether one of them alone ever reached their number divided by the level.
-    n : int
-        Rows of all.
-    evalues : tuple of float
-        Of each.
-    """
-
-    evalue: float
-    alarm: bool
-    n: int
-    evalues: tuple[float, ...]
-
-
-def average(monitors: Sequence[Monitor], *, level: float = 0.05) -> WorkersEvidence:
-    """Join monitors that watch parts of the same stream, such as one per worker.
-
-    Parameters
-    ----------
-    monitors : sequence of Monitor
-        All workers, their number fixed before the first label.
-    level : float
-        Largest probability of ever raising an alarm.
-
-    Returns
-    -------
-    WorkersEvidence
-        The mean e-value, and an alarm that needs no assumption about how the workers depend on each other.
-
-    Examples
-    --------
-    >>> import credibly as cr
-    >>> cr.monitor.average([cr.Monitor(), cr.Monitor()]).evalue
-    1.0
-    """
-    require_level(level, remedy="Write 0.05 for one false alarm in twenty streams.")
-    require(len(monitors) > 0, "must name at least one monitor", "Pass a list.", monitors=monitors)
-    values = tuple(one.evalue for one in monitors)
-    largest = max(math.inf if one.result().impossible else one.result().largest for one in monitors)
-    alarm = largest >= len(monitors) * max(one._number for one in monitors) / level
-    return WorkersEvidence(float(np.mean(values)), alarm, sum(one.n for one in monitors), values)
+    def _pay_whole_batches(self) -> None:
+        """Pay the batches of every process in the order of their predictions, up to one that is not whole."""
+        held: set[int] = set()
+        for batch in list(self._waiting):
+            held |= {batch.process} if batch.missing else set()
+            if batch.process not in held:
+                self._waiting = [other for other in self._waiting if other is not batch]
+                if batch.seen:
+                    self._pay(batch.process, batch.rows(batch.seen, self._classes), batch.masks())
 
 
 def _same(chunk: Dataset) -> Dataset:
@@ -729,70 +569,6 @@ def _exp(log: float) -> float:
     return math.exp(min(log, 700.0))
 
 
-def _codes(rows: Dataset) -> HostArray:
-    return np.unique(as_ids(rows.clusters, len(rows)), return_inverse=True)[1]
-
-
-def _tiles(n: int, codes: HostArray | None, length: int) -> Iterator[slice]:
-    """Yield consecutive rows, about `length` at once, whole clusters where there are some."""
-    start = 0
-    while start < n:
-        stop = min(start + length, n)
-        if codes is not None:
-            stop = int(np.searchsorted(codes, codes[stop - 1], side="right"))
-        yield slice(start, stop)
-        start = stop
-
-
-def _by_cluster(
-    codes: HostArray | None, logs: HostArray, expected: HostArray, observed: HostArray
-) -> tuple[HostArray, HostArray, HostArray, HostArray]:
-    """Return the means over clusters of what rows pay and of the measures, and rows up to each cluster."""
-    if codes is None:
-        return logs, expected, observed, np.arange(1, logs.shape[1] + 1)
-    starts = np.flatnonzero(np.diff(codes, prepend=-1))
-    ends = np.append(starts[1:], len(codes))
-    sizes = ends - starts
-
-    def mean(values: HostArray) -> HostArray:
-        return np.asarray(np.add.reduceat(values, starts, axis=1) / sizes)
-
-    most = np.maximum.reduceat(logs, starts, axis=1)
-    paid = np.log(mean(np.exp(logs - np.repeat(most, sizes, axis=1)))) + most
-    return paid, mean(expected), mean(observed), ends
-
-
-def _gap(accuracy: Tracked) -> Tracked:
-    """Return confidence minus accuracy, whose stated value is 0, from what is known of the accuracy."""
-    gap, low, high = accuracy.gap
-    return Tracked("confidence minus accuracy", 0.0, gap, low, high)
-
-
 def _names(ids: Any, n: int | None) -> list[str]:
     host = to_host(ids) if is_array(ids) else np.asarray(ids)
     return [str(one) for one in as_ids(host, len(host) if n is None else n).tolist()]
-
-
-def _written(predictions: Predictions) -> dict[str, Any]:
-    """Return predictions as JSON knows them: what their type is made of."""
-    fields = {}
-    for field in dataclasses.fields(predictions):
-        if field.init:
-            value = getattr(predictions, field.name)
-            value = [sorted(one) for one in value] if field.name == "focal_sets" else value
-            fields[field.name] = to_host(value).tolist() if is_array(value) else value
-    return {"kind": type(predictions).__name__, "fields": fields}
-
-
-def _read(written: dict[str, Any]) -> Predictions:
-    """Return the predictions that `_written` wrote."""
-    kind = getattr(kinds, written["kind"])
-    fields = {
-        name: np.array(one) if isinstance(one, list) and name != "focal_sets" else one
-        for name, one in written["fields"].items()
-    }
-    axes = fields[kind.row_fields[0]].ndim
-    if "member_axis" in kind.__dataclass_fields__ and (kind is Samples or axes == kind.axes_with_members):
-        fields["member_axis"] = 1
-    made: Predictions = kind(**fields)
-    return made

@@ -2,34 +2,10 @@
 
 from __future__ import annotations
 
-from credibly.evaluation.numbers import percent
 from credibly.plots import Table, picture
-from credibly.report.html_parts import MethodNote, filled, report_figure
+from credibly.report.html_parts import filled, report_figure
 from credibly.results.monitor import MonitorResult, evidence_text
-
-METHODS = (
-    MethodNote(
-        "Evidence at any time",
-        "Every row is bet on before its label is known. While the stated probabilities are right, no bet "
-        "gains on average, whatever was seen before, so the capital ever exceeds 1 / level with a "
-        "probability of at most the level. Fixed share moves a little weight between the model and the bets "
-        "all the time, so a fault after many good rows is found nearly as fast as one at the start. Labels "
-        "that wait together must be independent given the past, except inside clusters. If it depends on "
-        "the label whether a label arrives, nothing here holds.",
-        "capital ← capital · (w₀ + Σ wₐ Π eₐ),  E[eₐ | past] ≤ 1",
-        "Herbster and Warmuth, Tracking the best expert, Machine Learning 1998; Ramdas, Grünwald, Vovk and "
-        "Shafer, Game-theoretic statistics and safe anytime-valid inference, Statistical Science 2023; Wang "
-        "and Ramdas, False discovery rate control with e-values, JRSS B 2022.",
-    ),
-    MethodNote(
-        "Intervals at all times",
-        "Empirical-Bernstein confidence sequences for the mean over all rows so far of what each row has "
-        "under its true probabilities. They do not assume that the model is right.",
-        "exp(λ Σ (Xᵢ − E[Xᵢ | past]) − ψ(λ) Σ (Xᵢ − x̂ᵢ)²), mixed over λ",
-        "Howard, Ramdas, McAuliffe and Sekhon, Time-uniform, nonparametric, nonasymptotic confidence "
-        "sequences, Annals of Statistics 2021.",
-    ),
-)
+from credibly.results.numbers import percent
 
 AGAIN = """import credibly as cr
 cr.Monitor.load("state.json").result().report("monitor.html")"""
@@ -90,7 +66,7 @@ def render_monitor(result: MonitorResult) -> str:
         suspects=suspects,
         tracked=tracked,
         groups=groups,
-        methods=METHODS,
+        methods=(),
         source=Table(("what", "value"), tuple(facts)),
         command=AGAIN,
     )

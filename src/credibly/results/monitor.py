@@ -55,7 +55,17 @@ def class_name(classes: tuple[str, ...] | None, at: int) -> str:
 
 
 class Suspect(NamedTuple):
-    """What a bet says, and its share of the weight that has left the model."""
+    """A bet that holds weight.
+
+    Attributes
+    ----------
+    words : str
+        What is the case if it wins.
+    share : float
+        Its share of the weight that has left the model.
+    family : str
+        "temperature", "class", "confidence", "shift", "scale", "lower tail", "upper tail" or "misses".
+    """
 
     words: str
     share: float
@@ -92,7 +102,21 @@ class Tracked(Result):
 
 @dataclasses.dataclass(frozen=True)
 class GroupEvidence(Result):
-    """Evidence against one group; `alarm` by e-Benjamini-Hochberg over all groups."""
+    """Evidence against one group.
+
+    Attributes
+    ----------
+    name : str
+        The group.
+    n : int
+        Its rows.
+    evalue : float
+        The evidence.
+    weight : float
+        Its weight among all groups, fixed when it appeared.
+    alarm : bool
+        Whether e-Benjamini-Hochberg over all groups rejects it now.
+    """
 
     name: str
     n: int
@@ -107,6 +131,12 @@ class MonitorResult(Result):
 
     Attributes
     ----------
+    level : float
+        Largest probability of ever raising a false alarm.
+    hypothesis : str
+        What labels are compared with.
+    kind : str
+        Type of the predictions.
     n : int
         Rows with labels so far.
     waiting : int
@@ -129,8 +159,12 @@ class MonitorResult(Result):
         The largest evidence first.
     impossible : int
         Labels whose stated probability is 0.
+    processes : int
+        Number of interleaved processes.
     trace : tuple of (int, float)
         Rows and decimal logarithm of the e-value, over time.
+    notes : tuple of str
+        What the reader must know.
     """
 
     unwritten: ClassVar[tuple[str, ...]] = ()

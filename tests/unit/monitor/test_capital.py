@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from credibly.monitor.capital import BLOCK, LEAVING, RETURNING, START, Capital, Running, from_state, state_of
+from credibly.monitor.capital import BLOCK, LEAVING, RETURNING, START, Capital, Running
 
 PRIOR = np.array([0.5, 0.3, 0.2])
 
@@ -105,11 +105,3 @@ def test_running_means_hold_at_all_times() -> None:
             out |= bool(abs(running.observed[0] - np.concatenate(truths).sum()) > running.reach(0.05)[0])
         missed += out
     assert missed <= 6  # 2 expected at most; 7 or more have a probability below 1 %
-
-
-def test_state_comes_back_to_the_last_bit() -> None:
-    capital = start()
-    capital.pay(np.log(np.random.default_rng(0).uniform(0.7, 1.3, size=(3, 100))), PRIOR, np.arange(1, 101))
-    again = from_state(Capital, state_of(capital))
-    assert (again.weights == capital.weights).all()
-    assert (again.log, again.rows, again.since) == (capital.log, capital.rows, capital.since)
