@@ -77,31 +77,34 @@ class Capital:
         seen : ndarray (rows,)
             Rows that the monitor has seen after each of these.
         """
-        starts = np.arange(0, logs.shape[1], BLOCK)
-        sums = np.add.reduceat(logs, starts, axis=1).T
+        rows = logs.shape[1]
+        starts = np.arange(0, rows, BLOCK)
+        won = np.add.reduceat(logs, starts, axis=1).T
+        won = np.concatenate([np.zeros((len(won), 1)), won], axis=1)
+        most = won.max(axis=1)
+        pays = np.exp(won - most[:, None])
+        sizes = np.minimum(BLOCK, rows - starts)
+        seen_before = self.rows + starts + START
+        kept = seen_before / (seen_before + sizes)
         found = np.empty(len(starts))
-        last = 0
-        for at, (start, won) in enumerate(zip(starts.tolist(), sums, strict=True)):
-            size = min(BLOCK, logs.shape[1] - start)
-            most = max(0.0, float(won.max()))
-            weights = self.weights * np.exp(np.concatenate([[0.0], won]) - most)
+        weights, stays, backs = self.weights, kept**LEAVING, kept**RETURNING
+        for at, (start, stay, back) in enumerate(
+            zip(starts.tolist(), stays.tolist(), backs.tolist(), strict=True)
+        ):
+            weights = weights * pays[at]
             total = float(weights.sum())
-            self.log += most + math.log(total)
-            weights /= total
-            before = (self.rows + START) / (self.rows + size + START)
-            away = 1.0 - float(weights[0])
-            leaves, returns = (1.0 - before**LEAVING) * (1.0 - away), (1.0 - before**RETURNING) * away
-            weights[1:] *= before**RETURNING
-            weights[1:] += leaves * prior
-            weights[0] += returns - leaves
-            self.weights = weights
-            self.rows += size
-            if weights[0] > 0.5:
+            self.log += float(most[at]) + math.log(total)
+            model = float(weights[0]) / total
+            weights *= back / total
+            weights[1:] += ((1.0 - stay) * model) * prior
+            weights[0] = stay * model + (1.0 - back) * (1.0 - model)
+            if weights[0] > 0.5:  # the model holds more than all bets
                 self.since = None
             elif self.since is None:
-                self.since = last if at else int(seen[0]) - 1
-            last = int(seen[start + size - 1])
+                self.since = int(seen[start - 1]) if at else int(seen[0]) - 1
             found[at] = self.log
+        self.weights = weights
+        self.rows += rows
         return found
 
 
