@@ -3,6 +3,7 @@
 from credibly.evaluation.comparison import Comparison, ScoreComparison, compare
 from credibly.evaluation.evaluate import evaluate
 from credibly.evaluation.findings import Finding, Headline
+from credibly.evaluation.ignorance import IgnoranceParts
 from credibly.evaluation.numbers import joined, shown, shown_range
 from credibly.evaluation.results import Evaluation, Reported
 from credibly.evaluation.rows import PredictionSummary
@@ -20,6 +21,7 @@ __all__ = [
     "Evaluation",
     "Finding",
     "Headline",
+    "IgnoranceParts",
     "NumberRow",
     "Part",
     "PredictionSummary",

@@ -24,7 +24,7 @@ class Finding(Result):
     Attributes
     ----------
     about : str
-        "headline", "what", "repairs", "left", "raters", "errors", "spread", "coverage", "where", "stated",
+        "headline", "what", "repairs", "left", "raters", "ignorance", "errors", "spread", "coverage", "where", "stated",
         "claimed" or "parts", or the name of a part of the evaluation; the report puts the figure of this
         name next to it.
     word : str

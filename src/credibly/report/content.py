@@ -114,6 +114,7 @@ _LARGE, _SMALL, _NULL = (0.5, 1.0, 0.05, 0.06), (0.3, 0.24, 0.06, 0.26), (0.1, 0
 
 FIGURE_OF = {
     "raters": "raters",
+    "ignorance": "ignorance",
     "errors": "risk-coverage",
     "coverage": "reals",
     "where": "reals",
