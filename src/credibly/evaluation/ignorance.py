@@ -22,6 +22,9 @@ from credibly.results.tests import Word
 _MOST_NUMBERS = 60_000_000
 """Replicates times instances times members or classes: about ten seconds."""
 _FOLDS, _FEWEST = 5, 100
+_AFTER = ("pair_gap", "local_spread_score")
+"""What is tested after a repair. The spread score weighs instances by their concentration: a fold whose other
+folds vary little by chance gets a large one and varies much, which it would take for a fault."""
 WHAT = "test of the stated ignorance"
 
 
@@ -94,7 +97,7 @@ def _run(rows: Rows, work: Work) -> IgnoranceParts | None:
     data = part.loaded()
     assert data is not None
     try:
-        found = ignorance(data.predictions, data.observed, n_resamples=work.n_resamples, rng=work.seed)
+        found = ignorance(data.predictions, data.observed, **work.drawn)
     except CrediblyError as error:
         work.leave_out(WHAT, error)
         return None
@@ -106,7 +109,7 @@ def _run(rows: Rows, work: Work) -> IgnoranceParts | None:
             folds = fold_members(len(data), _FOLDS, work.seed)
             method = IgnoranceCalibration()
             moved = cross_fitted(method, data.predictions, data.observed, {}, folds)[1]
-        repaired = ignorance(moved, data.observed, n_resamples=work.n_resamples, rng=work.seed)
+        repaired = ignorance(moved, data.observed, statistics=_AFTER, **work.drawn)
     return IgnoranceParts(found, repaired, rows.n, word)
 
 

@@ -34,8 +34,8 @@ def ignorance(found: Ignorance) -> Picture:
     return Picture(
         "Stated and supported ignorance",
         f"In {int(outside.sum())} of {counted(len(bins.count), 'bin')} the stated ignorance lies outside the "
-        f"95 % interval of what pairs of labels support; on average {shown(found.stated.value)} is stated and "
-        f"{shown(found.supported.value)} supported.",
+        f"95 % interval of what pairs of labels support; on average {shown(found.stated.value)} is stated "
+        f"and {shown(found.supported.value)} supported.",
         {
             "instances": bins.count,
             "stated": bins.stated,
@@ -97,13 +97,13 @@ def raters(found: Agreement) -> Picture:
     """
     if found.by_rater is None or found.raters is None or found.n_labels is None:
         value = found.krippendorff
-        ends = value.interval() if value.has_interval else (value.value, value.value)
+        low, high = value.interval() if value.has_interval else (value.value, value.value)
         return Picture(
             "Agreement beyond chance",
             f"Krippendorff's alpha is {shown(value.value)}.",
-            {"alpha": [value.value], "95 % interval": ranges([ends[0]], [ends[1]])},
+            {"alpha": [value.value], "95 % interval": ranges([low], [high])},
             [
-                mark("hlines", "observed", [0], [ends[0]], [ends[1]]),
+                mark("hlines", "observed", [0], [low], [high]),
                 mark("dots", "observed", [value.value], [0]),
             ],
             "Krippendorff's alpha",

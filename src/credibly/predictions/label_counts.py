@@ -73,8 +73,8 @@ class LabelCounts(Predictions):
     Attributes
     ----------
     rater_of, label_of : ndarray (n, r) or None
-        Who gave the labels of every instance, as places in `rater_names`, and which labels; -1 fills rows with
-        fewer labels. None if only counts are known.
+        Who gave the labels of every instance, as places in `rater_names`, and which labels; -1 fills rows
+        with fewer labels. None if only counts are known.
     rater_names : tuple of str or None
         Names of the raters.
 
@@ -176,9 +176,7 @@ class LabelCounts(Predictions):
         made._remember(np.argsort(order, kind="stable")[row], who, given, tuple(map(str, people.tolist())))
         return made, unique[order]
 
-    def _remember(
-        self, row: HostArray, rater: HostArray, label: HostArray, names: tuple[str, ...]
-    ) -> None:
+    def _remember(self, row: HostArray, rater: HostArray, label: HostArray, names: tuple[str, ...]) -> None:
         """Keep who gave which label to which row, (t,) each."""
         order = np.lexsort((rater, row))
         row, rater, label = row[order], rater[order], label[order]

@@ -171,4 +171,4 @@ def log_evidence(members: HostArray, counts: HostArray, is_dirichlet: bool) -> H
         total, number = members.sum(axis=-1), counts.sum(axis=-1)
         return np.asarray(rising - gammaln(total + number) + gammaln(total))
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(counts > 0, counts * np.log(members), 0.0).sum(axis=-1)
+        return np.asarray(np.where(counts > 0, counts * np.log(members), 0.0).sum(axis=-1))

@@ -1,4 +1,4 @@
-"""Several labels per instance: whose loss is it, is disagreement predicted, is the stated ignorance honest?"""
+"""Several labels per instance: whose loss is it, is disagreement predicted, is stated ignorance honest?"""
 
 from credibly.raters.agreement import agreement
 from credibly.raters.annotators import leaving_raters_out, rater_test

@@ -30,7 +30,6 @@ _MOST_PAIRS = 100
 _MOST_CELLS = 2_000_000
 
 
-
 def agreement(counts: LabelCounts) -> Agreement:
     """Measure how far raters agree beyond chance.
 
@@ -75,8 +74,10 @@ def agreement(counts: LabelCounts) -> Agreement:
     held = held[several]
     totals = held.sum(axis=1)
     even = bool((totals == totals[0]).all())
-    refusal = None if even else f"instances have {totals.min():g} to {totals.max():g} labels, not equal numbers"
-    shared: dict[str, Any] = {
+    refusal = (
+        None if even else f"instances have {totals.min():g} to {totals.max():g} labels, not equal numbers"
+    )
+    found: dict[str, Any] = {
         "krippendorff": _estimate("krippendorff", _alpha, _of_alpha, part),
         "fleiss": _estimate("fleiss", _fleiss, _of_fleiss, part) if even else None,
         "fleiss_refusal": refusal,
@@ -85,8 +86,8 @@ def agreement(counts: LabelCounts) -> Agreement:
     }
     if part.rater_of is None:
         nothing = ("cohen", "raters", "n_labels", "by_rater", "alpha_without", "confusions")
-        return Agreement(**shared, **dict.fromkeys(nothing))
-    return Agreement(**shared, **_of_raters(part))
+        return Agreement(**(found | dict.fromkeys(nothing)))
+    return Agreement(**found, **_of_raters(part))
 
 
 def _of_alpha(counts: HostArray) -> HostArray:
@@ -94,7 +95,7 @@ def _of_alpha(counts: HostArray) -> HostArray:
     total = counts.sum(axis=-1, keepdims=True)
     apart = (total**2 - (counts**2).sum(axis=-1, keepdims=True)) / np.maximum(total - 1.0, 1.0)
     kept = (total > 1).astype(np.float64)  # a single label has no pair
-    return np.concatenate([apart, np.ones_like(total), counts], axis=-1) * kept
+    return np.asarray(np.concatenate([apart, np.ones_like(total), counts], axis=-1) * kept)
 
 
 def _alpha(sums: HostArray) -> HostArray:
@@ -110,7 +111,7 @@ def _of_fleiss(counts: HostArray) -> HostArray:
     total = counts.sum(axis=-1, keepdims=True)
     pairs = (counts * (counts - 1.0)).sum(axis=-1, keepdims=True) / np.maximum(total * (total - 1.0), 1.0)
     kept = (total > 1).astype(np.float64)
-    return np.concatenate([pairs, np.ones_like(total), counts], axis=-1) * kept
+    return np.asarray(np.concatenate([pairs, np.ones_like(total), counts], axis=-1) * kept)
 
 
 def _fleiss(sums: HostArray) -> HostArray:
@@ -124,7 +125,7 @@ Combined = Callable[[HostArray], HostArray]
 
 
 def _estimate(name: str, value: Combined, adds: Combined, counts: LabelCounts) -> Estimate:
-    """Return a value of sums with its jackknife error over instances, and over raters where they are known."""
+    """Return a value of sums with its jackknife error over instances, and over raters if they are known."""
     held = to_host(counts.counts).astype(np.float64)
     own = adds(held)
     total = own.sum(axis=0)

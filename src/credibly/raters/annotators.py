@@ -30,6 +30,7 @@ from credibly.results.estimates import mean_error
 from credibly.results.ignorance import RaterDetails
 from credibly.results.tests import HypotestResult
 
+_KEEP = "Use `LabelCounts.from_annotations(ids, raters, labels, n_classes=k)` or `LabelCounts.from_table`."
 HYPOTHESIS = "raters do not differ: the labels of an instance could have come from its raters in any order"
 
 
@@ -40,14 +41,14 @@ def annotations_of(counts: Any, what: str) -> tuple[HostArray, HostArray, tuple[
             "`counts`",
             "must be LabelCounts that know who gave which label",
             f"got {type(counts).__name__}",
-            "Use `LabelCounts.from_annotations(ids, raters, labels, n_classes=k)` or `LabelCounts.from_table`.",
+            _KEEP,
         )
     if counts.rater_of is None or counts.label_of is None or counts.rater_names is None:
         raise UnsupportedError(
             what,
             "needs to know who gave which label",
             "these counts do not",
-            "Use `LabelCounts.from_annotations(ids, raters, labels, n_classes=k)` or `LabelCounts.from_table`.",
+            _KEEP,
         )
     return counts.rater_of, counts.label_of, counts.rater_names
 
@@ -222,7 +223,7 @@ def leaving_raters_out(
     >>> {name: round(part.value, 3) for name, part in parts.items()}
     {'rater 0': 0.553, 'rater 1': 0.553, 'rater 2': 0.02}
     """
-    rater, label, names = annotations_of(counts, "`leaving_raters_out`")
+    _, _, names = annotations_of(counts, "`leaving_raters_out`")
     given = predictions if hasattr(predictions, "replace_rows") else np.asarray(predictions)
     return {
         name: function(given[rows], part)

@@ -13,6 +13,7 @@ With one label nothing of this is known (`docs/theory/second-labels.md`).
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -24,14 +25,27 @@ from credibly.predictions import Point
 from credibly.raters.annotators import crossed_error
 from credibly.raters.loss import decompose_loss
 from credibly.raters.second_labels import pair_products
-from credibly.raters.spread_test import STATISTICS, Paired, labels_per_row, tested_mean, tested_spread
+from credibly.raters.spread_test import (
+    STATISTICS,
+    Paired,
+    checked_statistics,
+    labels_per_row,
+    tested_mean,
+    tested_spread,
+)
 from credibly.results.estimates import Estimate, Estimates, mean_error
 from credibly.results.ignorance import Ignorance, SizeBins
 
 
 @takes_rng
 def ignorance(
-    predictions: Any, counts: Any = None, *, n_bins: int = 5, n_resamples: int = 999, rng: Any = None
+    predictions: Any,
+    counts: Any = None,
+    *,
+    statistics: Sequence[str] = STATISTICS,
+    n_bins: int = 5,
+    n_resamples: int = 999,
+    rng: Any = None,
 ) -> Ignorance:
     """Compare how ignorant a model says that it is with how ignorant pairs of labels show it to be.
 
@@ -41,6 +55,8 @@ def ignorance(
         What is predicted about the distribution of labels of every instance; in a Dataset or as Rows too.
     counts : LabelCounts
         How many labels of each class every instance has. Instances with one label are left out.
+    statistics : sequence of str
+        What is tested, as `spread_test` takes it.
     n_bins : int
         Bins of stated ignorance, with about equal numbers of instances.
     n_resamples : int
@@ -74,7 +90,7 @@ def ignorance(
     n_bins = require_integer(n_bins, "n_bins", 1)
     n_resamples, seed = require_integer(n_resamples, "n_resamples", 1), as_seed(rng)
     law, held = pair.law, to_host(pair.counts.counts).astype(np.float64)
-    test = tested_spread(pair, STATISTICS, n_resamples, seed)
+    test = tested_spread(pair, checked_statistics(statistics), n_resamples, seed)
     supported = pair_products(law.mean, held)  # (n, k)
     total = held.sum(axis=1, keepdims=True)
     loss = (held * (1.0 - 2.0 * law.mean) / total + law.mean**2).sum(axis=1)
@@ -134,7 +150,9 @@ def _by_size(stated: HostArray, supported: HostArray, n_bins: int) -> SizeBins:
     place = np.clip(np.searchsorted(edges, stated, side="right") - 1, 0, max(edges.size - 2, 0))
     rows = [np.flatnonzero(place == one) for one in range(max(edges.size - 1, 1))]
     rows = [chosen for chosen in rows if chosen.size]
-    parts = [Estimate("", float(supported[own].mean()), n=own.size, **mean_error(supported[own])) for own in rows]
+    parts = [
+        Estimate("", float(supported[own].mean()), n=own.size, **mean_error(supported[own])) for own in rows
+    ]
     ends = [part.interval() if part.has_interval else (np.nan, np.nan) for part in parts]
     low, high = np.array(ends, dtype=np.float64).T
     return SizeBins(

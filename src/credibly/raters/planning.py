@@ -1,6 +1,7 @@
 """Who should be asked for another label: what it is expected to take off the squared error of the mean.
 
-Given a law pi of the distribution theta of labels, the next label y is expected to lower ||E theta - theta||^2 by
+Given a law pi of the distribution theta of labels, the next label y is expected to lower ||E theta -
+theta||^2 by
 
     any pi       sum_y ||Cov(theta)_.y||^2 / E theta_y
     Dirichlet    V A / ((A + n) (A + n + 1))  after n further labels,      V = (1 - sum z^2) / (A + 1)
@@ -19,7 +20,7 @@ import numpy as np
 
 from credibly._arrays.checks import require_integer
 from credibly._arrays.errors import InputError, require
-from credibly._arrays.namespace import HostArray, tiles, to_host
+from credibly._arrays.namespace import HostArray, tiles
 from credibly._arrays.notes import counted
 from credibly.predictions import LabelCounts, SecondOrder, as_predictions
 from credibly.raters.annotators import annotations_of
@@ -79,7 +80,10 @@ def plan_second_labels(
     wide = law.variance.sum(axis=1)
     first = wide / (total + 1.0) if total is not None else first_gains(law)
     asked = _Raters.of(raters, counts, len(first))
-    order, gains, names, n_labels = [], [], [], np.zeros(len(first), dtype=np.int64)
+    n_labels = np.zeros(len(first), dtype=np.int64)
+    order: list[int] = []
+    gains: list[float] = []
+    names: list[str] = []
     heap = [(-gain, row) for row, gain in enumerate(first.tolist())]
     heapq.heapify(heap)
     while heap and len(order) < budget and asked.left != 0:
@@ -127,9 +131,7 @@ def first_gains(law: Law) -> HostArray:
             covariance -= np.einsum("nm,nma,nmb->nab", weight, means, means, optimize=True)
             covariance[:, np.arange(k), np.arange(k)] += (weight[..., None] * means).sum(axis=1)
         square = (covariance**2).sum(axis=1)
-        gains[rows] = np.divide(
-            square, part.mean, out=np.zeros_like(square), where=part.mean > 0
-        ).sum(axis=1)
+        gains[rows] = np.divide(square, part.mean, out=np.zeros_like(square), where=part.mean > 0).sum(axis=1)
     return gains
 
 

@@ -104,8 +104,12 @@ class Paired:
         notes = (*data.predictions.notes, *seen.notes)
         if left:
             said = counted(left, "instance with one label says", "instances with one label say")
-            notes = (*notes, f"{said} nothing about spread and is left out" if left == 1 else
-                     f"{said} nothing about spread and are left out")
+            notes = (
+                *notes,
+                f"{said} nothing about spread and is left out"
+                if left == 1
+                else f"{said} nothing about spread and are left out",
+            )
             kept = np.flatnonzero(enough)
             return cls(Law.of(second[kept]), seen[kept], left, notes)
         return cls(Law.of(second), seen, 0, notes)
@@ -159,15 +163,24 @@ def spread_test(
     >>> rng = np.random.default_rng(0)
     >>> belief = cr.Dirichlet(2 * rng.dirichlet(np.ones(3), size=400))
     >>> truth = cr.Dirichlet(8 * belief.mean().probs).sample(1, rng=1).probs[:, 0]
-    >>> test = cr.raters.spread_test(belief, cr.LabelCounts(rng.multinomial(2, truth)), n_resamples=199, rng=0)
+    >>> test = cr.raters.spread_test(
+    ...     belief, cr.LabelCounts(rng.multinomial(2, truth)), n_resamples=199, rng=0
+    ... )
     >>> test.verdict(), test.details.direction
     ('conflict', 'too wide')
     """
-    require(len(statistics), "must name at least one", "Write ['spread_score'].", statistics=statistics)
+    chosen = checked_statistics(statistics)
+    pair = Paired.of(predictions, counts, "`spread_test`")
+    return tested_spread(pair, chosen, require_integer(n_resamples, "n_resamples", 1), as_seed(rng))
+
+
+def checked_statistics(statistics: Sequence[str]) -> tuple[str, ...]:
+    """Return names of statistics of the spread, once each."""
+    several = not isinstance(statistics, str) and len(statistics) > 0
+    require(several, "must be a list of names", "Write ['spread_score'].", statistics=statistics)
     for name in statistics:
         one_of("`statistics`", name, STATISTICS)
-    pair = Paired.of(predictions, counts, "`spread_test`")
-    return tested_spread(pair, statistics, require_integer(n_resamples, "n_resamples", 1), as_seed(rng))
+    return tuple(dict.fromkeys(statistics))
 
 
 def tested_spread(
@@ -278,4 +291,4 @@ def _nearness(law: Law, seed: Seed) -> HostArray:
     squares = (features**2).sum(axis=1)[:, None] + (some**2).sum(axis=1) - 2.0 * features @ some.T
     squares = np.maximum(squares, 0.0)
     apart = squares[squares > 1e-12]
-    return np.exp(-squares / (np.median(apart) if apart.size else 1.0))
+    return np.asarray(np.exp(-squares / (np.median(apart) if apart.size else 1.0)))

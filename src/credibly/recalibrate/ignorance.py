@@ -1,7 +1,7 @@
 """Repair stated ignorance: a Dirichlet around the stated mean, as concentrated as several labels show.
 
-    stated concentration   A = (1 - sum mu^2) / sum V - 1          of mean mu and variances V; a Dirichlet's own
-    repaired               A' = exp(b + w0 log A + w . u)           u features of the instance, if there are any
+    stated concentration   A = (1 - sum mu^2) / sum V - 1         of mean mu and variances V
+    repaired               A' = exp(b + w0 log A + w . u)         u features, if there are any
 
 fitted by the Dirichlet-multinomial likelihood of the counts (`alpha`). With w0 = 0 what was stated does not
 matter; with w0 = 1 it is right up to a factor.

@@ -84,7 +84,7 @@ def _tests(found: Ignorance, repaired: Ignorance | None) -> Table:
     rows.append(("all three together", "", "", shown(found.test.pvalue), shown(found.test.deciding_pvalue)))
     rows.append(("the mean, on one label per instance", "", "", shown(found.mean_test.pvalue), ""))
     if repaired is not None:
-        rows.append(("all three, after the repair", "", "", shown(repaired.test.pvalue), ""))
+        rows.append(("the first and the third, after the repair", "", "", shown(repaired.test.pvalue), ""))
     return Table(("what is tested", "observed", "acceptance", "p", "adjusted p"), tuple(rows))
 
 

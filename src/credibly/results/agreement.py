@@ -83,7 +83,7 @@ class Agreement(Result):
             )
         table = self.confusions[self.raters.index(rater)]
         total = table.sum(axis=1, keepdims=True)
-        return np.divide(table, total, out=np.full_like(table, np.nan), where=total > 0)
+        return np.asarray(np.divide(table, total, out=np.full_like(table, np.nan), where=total > 0))
 
     def __str__(self) -> str:
         lines = [f"{self.krippendorff}"]

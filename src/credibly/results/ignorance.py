@@ -226,8 +226,8 @@ def ignorance_sentence(facts: Mapping[str, Any]) -> str:
     low, high = facts["interval"] or (0.0, 0.0)
     between = "" if facts["interval"] is None else f" (95 %: {_whole(low)} to {_whole(high)})"
     lead = (
-        f"It says {_whole(facts['stated'])} % of its uncertainty is its own ignorance; pairs of labels support "
-        f"{_whole(facts['supported'])} %{between}"
+        f"It says {_whole(facts['stated'])} % of its uncertainty is its own ignorance; pairs of labels "
+        f"support {_whole(facts['supported'])} %{between}"
     )
     chance = f"p = {facts['pvalue']:.2g}"
     if facts["word"] == "cannot tell":

@@ -48,17 +48,15 @@ class SecondLabelPlan(Result):
     def sentence(self) -> str:
         """Return what the plan is expected to bring, in words."""
         return (
-            f"{len(self.order)} further labels, asked for where they help most, are expected to lower the squared "
-            f"error by {self.gain:.3g}; of instances chosen at random they would lower it by "
+            f"{len(self.order)} further labels, asked for where they help most, are expected to lower the "
+            f"squared error by {self.gain:.3g}; of instances chosen at random they would lower it by "
             f"{self.random_gain:.3g}."
         )
 
     def by_rater(self) -> Mapping[str, HostArray]:
         """Return the instances that each rater should label."""
         names = self.raters or ()
-        return {
-            name: self.order[[own == name for own in names]] for name in dict.fromkeys(names)
-        }
+        return {name: self.order[[own == name for own in names]] for name in dict.fromkeys(names)}
 
     def __str__(self) -> str:
         return "\n".join([self.sentence(), *(f"note: {note}" for note in self.notes)])
