@@ -3,6 +3,7 @@
 from credibly.raters.agreement import agreement
 from credibly.raters.annotators import leaving_raters_out, rater_test
 from credibly.raters.disagreement import decompose_disagreement
+from credibly.raters.entropy_split import entropy_split
 from credibly.raters.ignorance import ignorance
 from credibly.raters.loss import decompose_loss
 from credibly.raters.planning import plan_second_labels
@@ -14,6 +15,7 @@ __all__ = [
     "agreement",
     "decompose_disagreement",
     "decompose_loss",
+    "entropy_split",
     "ignorance",
     "leaving_raters_out",
     "plan_second_labels",

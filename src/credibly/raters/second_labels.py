@@ -113,6 +113,18 @@ def pair_gaps(law: Law, drawn: HostArray) -> HostArray:
     return np.asarray(products - law.variance.sum(axis=-1)[:, None])
 
 
+def moment_gaps(law: Law, drawn: HostArray, order: int) -> HostArray:
+    """Return (c_a)_r / (n)_r - E theta_a^r, class by class, (rows, 1 + b, k); 0 in rows with fewer labels."""
+    total = law.members.sum(axis=-1, keepdims=True)
+    stated, seen = np.ones_like(law.members), np.ones_like(drawn)
+    number = drawn.sum(axis=-1, keepdims=True)
+    for step in range(order):
+        stated = stated * ((law.members + step) / (total + step) if law.is_dirichlet else law.members)
+        seen = seen * (drawn - step) / np.maximum(number - step, 1.0)
+    expected = (law.shares[..., None] * stated).sum(axis=1)
+    return np.where(number >= order, seen - expected[:, None, :], 0.0)
+
+
 def spread_scores(law: Law, drawn: HostArray) -> HostArray:
     """Return the scores in the log of the spread, (rows, 1 + b): positive if labels vary more than stated."""
     if law.is_dirichlet:

@@ -6,6 +6,7 @@ hypothesis higher-order calibration).
 
     pair_gap            mean over instances of the pairs of `second_labels`
     spread_score        mean of the scores in the log of the spread
+    third_moments       sum over classes of (sum_i (c_a)_3 / (n)_3 - E theta_a^3)^2 / variance, and so on
     local_spread_score  sum over l of (sum_i k(i, l) z_i)^2 - sum_i k(i, l)^2 z_i^2
 
 z are scores in units of their standard deviation over the replicates and the observation, k a Gaussian kernel
@@ -29,7 +30,7 @@ from credibly._arrays.philox import Seed, as_seed, takes_rng
 from credibly.hypotests.resampling.pvalues import omnibus, result_of, settled
 from credibly.predictions import LabelCounts, SecondOrder, as_rows, require_independent
 from credibly.raters.annotators import rater_test, two_way_pvalue
-from credibly.raters.second_labels import Law, drawn_tiles, pair_gaps, spread_scores
+from credibly.raters.second_labels import Law, drawn_tiles, moment_gaps, pair_gaps, spread_scores
 from credibly.results.base import Tail
 from credibly.results.ignorance import SpreadDetails
 from credibly.results.tests import HypotestResult, with_details
@@ -44,8 +45,12 @@ TAILS: dict[str, Tail] = {
     "local_spread_score": "greater",
     "mean_gap": "greater",
     "local_mean_gap": "greater",
+    "second_moments": "greater",
+    "third_moments": "greater",
+    "fourth_moments": "greater",
 }
 STATISTICS = ("pair_gap", "spread_score", "local_spread_score")
+MOMENTS = {"second_moments": 2, "third_moments": 3, "fourth_moments": 4}
 RATERS_DIFFER = (
     "raters differ (p = {:.2g}), so labels of different instances depend on each other; a conflict also "
     "requires the gap to be clear with standard errors over instances and raters"
@@ -134,7 +139,9 @@ def spread_test(
         How many labels of each class every instance has. Instances with one label are left out.
     statistics : sequence of str
         Any of "spread_score" (too wide or too narrow on average), "local_spread_score" (wrong in a way that
-        depends on the prediction) and "pair_gap" (what pairs of labels show minus what is stated).
+        depends on the prediction), "pair_gap" (what pairs of labels show minus what is stated), and
+        "second_moments", "third_moments" and "fourth_moments" (E theta_a^r of every class, on instances with
+        r labels).
     n_resamples : int
         Number of replicates.
     rng : None, int or Generator
@@ -179,7 +186,7 @@ def checked_statistics(statistics: Sequence[str]) -> tuple[str, ...]:
     several = not isinstance(statistics, str) and len(statistics) > 0
     require(several, "must be a list of names", "Write ['spread_score'].", statistics=statistics)
     for name in statistics:
-        one_of("`statistics`", name, STATISTICS)
+        one_of("`statistics`", name, (*STATISTICS, *MOMENTS))
     return tuple(dict.fromkeys(statistics))
 
 
@@ -269,7 +276,10 @@ def _replicate_values(
     values = {}
     for name in statistics:
         sums = of_all[name]
-        if name.startswith("local_"):
+        if name in MOMENTS:
+            spread = sums.std(axis=0)
+            values[name] = ((sums[:, spread > 0] / spread[spread > 0]) ** 2).sum(axis=-1)
+        elif name.startswith("local_"):
             values[name] = ((sums**2).sum(axis=0) - own[name]).sum(axis=-1) / n
         else:
             values[name] = (sums**2).sum(axis=-1) / n if name == "mean_gap" else sums[:, 0] / n
@@ -279,6 +289,8 @@ def _replicate_values(
 def _residuals(name: str, law: Law, drawn: HostArray) -> HostArray:
     if name == "mean_gap":
         return np.asarray(drawn / drawn.sum(axis=-1, keepdims=True) - law.mean[:, None, :])
+    if name in MOMENTS:
+        return moment_gaps(law, drawn, MOMENTS[name])
     made = pair_gaps if name == "pair_gap" else spread_scores
     return made(law, drawn)[..., None]
 

@@ -60,3 +60,43 @@ class SecondLabelPlan(Result):
 
     def __str__(self) -> str:
         return "\n".join([self.sentence(), *(f"note: {note}" for note in self.notes)])
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class EntropySplit(Result):
+    """What labels leave open about the split of an entropy, in nats.
+
+    Attributes
+    ----------
+    total : float
+        Mean entropy of the predicted mean.
+    aleatoric : tuple of float
+        Interval of the mean entropy of the distributions of labels: disagreement that no model can remove.
+    epistemic : tuple of float
+        Interval of the rest; below 0 if the predicted mean is too sure.
+    order : int
+        Moments that were used: labels per instance.
+    moments : ndarray (order, k)
+        Unbiased moments E theta_a^r of the distributions of labels, r = 1 to `order`.
+    n, n_left_out : int
+        Instances with so many labels, and with fewer.
+    level : float
+        Joint coverage.
+    """
+
+    total: float
+    aleatoric: tuple[float, float]
+    epistemic: tuple[float, float]
+    order: int
+    moments: HostArray
+    n: int
+    n_left_out: int
+    level: float
+
+    def __str__(self) -> str:
+        (low, high), (least, most) = self.aleatoric, self.epistemic
+        return (
+            f"Of an entropy of {self.total:.3g} nats, {low:.3g} to {high:.3g} is disagreement between "
+            f"raters and {least:.3g} to {most:.3g} the model's own; {self.order} labels per instance do not "
+            f"tell more (n = {self.n}, {100 * self.level:g} %)."
+        )
