@@ -149,6 +149,13 @@ def cases() -> dict[str, tuple[cr.recalibrate.Recalibration, Any, Any, Any]]:
             histogram,
             None,
         ),
+        "ignorance": (cr.recalibrate.IgnoranceCalibration(), ensemble, histogram, None),
+        "ignorance with features": (
+            cr.recalibrate.IgnoranceCalibration(),
+            cr.Dirichlet(9 * means),
+            histogram,
+            features,
+        ),
         "neural alpha": (
             cr.recalibrate.AlphaCalibration(head="neural", hidden=(4,)),
             cr.Point(means),

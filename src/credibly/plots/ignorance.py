@@ -32,7 +32,7 @@ def ignorance(found: Ignorance) -> Picture:
     error = np.where(known, [bins.supported - bins.low, bins.high - bins.supported], 0.0)
     outside = known & ((bins.stated < bins.low) | (bins.stated > bins.high))
     return Picture(
-        "Stated and supported ignorance",
+        "Ignorance by its size",
         f"In {int(outside.sum())} of {counted(len(bins.count), 'bin')} the stated ignorance lies outside the "
         f"95 % interval of what pairs of labels support; on average {shown(found.stated.value)} is stated "
         f"and {shown(found.supported.value)} supported.",

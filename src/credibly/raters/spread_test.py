@@ -52,7 +52,7 @@ TAILS: dict[str, Tail] = {
 STATISTICS = ("pair_gap", "spread_score", "local_spread_score")
 MOMENTS = {"second_moments": 2, "third_moments": 3, "fourth_moments": 4}
 RATERS_DIFFER = (
-    "raters differ (p = {:.2g}), so labels of different instances depend on each other; a conflict also "
+    "raters differ (p = {:.3g}), so labels of different instances depend on each other; a conflict also "
     "requires the gap to be clear with standard errors over instances and raters"
 )
 _LANDMARKS = 50

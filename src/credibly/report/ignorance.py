@@ -6,13 +6,11 @@ import numpy as np
 
 from credibly._arrays.notes import counted
 from credibly.evaluation import Evaluation, IgnoranceParts, shown, shown_range
-from credibly.evaluation.numbers import tenths
 from credibly.plots import Table, picture
-from credibly.report.html_parts import MethodNote, Section, interval_text, number_cells, report_figure
-from credibly.results.estimates import Estimate
+from credibly.report.html_parts import MethodNote, Section, number_cells, report_figure
 from credibly.results.ignorance import Ignorance
 
-_MOST_CLASSES = 12
+_MOST_CLASSES, _MARGINS = 12, (0.75, 1.0, 0.1, 0.3)
 METHOD = MethodNote(
     "Stated and supported ignorance",
     "Stated ignorance is the variance of the class probabilities under the prediction. Two labels of an "
@@ -35,8 +33,8 @@ def ignorance_section(parts: IgnoranceParts, evaluation: Evaluation) -> Section:
         ("stated ignorance: variance of the class probabilities", *number_cells(found.stated)),
         ("supported by pairs of labels", *number_cells(found.supported)),
         ("of that, a mean that is off", *number_cells(found.mean_part)),
-        ("stated share of the uncertainty", *_share_cells(found.stated_share)),
-        ("supported share", *_share_cells(found.supported_share)),
+        ("stated, as a share of the uncertainty", *number_cells(found.stated_share)),
+        ("supported, as a share of the uncertainty", *number_cells(found.supported_share)),
     )
     return Section(
         anchor="ignorance",
@@ -49,18 +47,11 @@ def ignorance_section(parts: IgnoranceParts, evaluation: Evaluation) -> Section:
         ),
         figures=(
             report_figure(
-                picture(found), "Stated against supported ignorance", "ignorance-sizes", size=(4.4, 3.6)
+                picture(found), "Stated against supported ignorance", "ignorance-sizes", margins=_MARGINS
             ),
         ),
         methods=(METHOD,),
     )
-
-
-def _share_cells(share: Estimate) -> tuple[str, str]:
-    if not share.has_interval:
-        return tenths(share.value), interval_text(share)
-    low, high = share.interval()
-    return tenths(share.value), f"{tenths(low)} to {tenths(high)}"
 
 
 _TESTED = {

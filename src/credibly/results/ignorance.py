@@ -229,7 +229,7 @@ def ignorance_sentence(facts: Mapping[str, Any]) -> str:
         f"It says {_whole(facts['stated'])} % of its uncertainty is its own ignorance; pairs of labels "
         f"support {_whole(facts['supported'])} %{between}"
     )
-    chance = f"p = {facts['pvalue']:.2g}"
+    chance = f"p = {facts['pvalue']:.3g}"
     if facts["word"] == "cannot tell":
         end = f". Cannot tell whether chance explains the difference: {facts['why'] or 'too few replicates'}."
     elif facts["word"] == "no conflict found":
@@ -243,12 +243,12 @@ def ignorance_sentence(facts: Mapping[str, Any]) -> str:
         if facts["supported"] > 0:
             off = f" (about {min(100, _whole(facts['mean_share']))} % of it)"
         end += (
-            f" Its mean is off (p = {facts['mean_pvalue']:.2g}), which counts as supported ignorance{off}: "
+            f" Its mean is off (p = {facts['mean_pvalue']:.3g}), which counts as supported ignorance{off}: "
             "repair the mean first."
         )
     if facts["raters_pvalue"] is not None:
         end += (
-            f" Raters differ (p = {facts['raters_pvalue']:.2g}), so the interval allows for other raters as "
+            f" Raters differ (p = {facts['raters_pvalue']:.3g}), so the interval allows for other raters as "
             "well as other instances."
         )
     return lead + end
