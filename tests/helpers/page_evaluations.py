@@ -606,17 +606,15 @@ def _ignorance(evaluation: cr.Evaluation) -> Iterator[ShownTable]:
     after = [] if repaired is None else [repaired.test]
     last = ["all three together", "the mean, on one label per instance"]
     last += ["the first and the third, after the repair"] * len(after)
+    every = [*tests.values(), found.test, found.mean_test, *after]
     nothing = [""] * len(last)
     yield table(
         "Tests of the spread and of the mean",
         ("what is tested", [*(names[one] for one in tests), *last]),
         ("observed", [*(one.statistic for one in tests.values()), *nothing]),
         ("acceptance", [*(region(one, 0.05) for one in tests.values()), *nothing]),
-        ("p", [one.pvalue for one in (*tests.values(), found.test, found.mean_test, *after)]),
-        (
-            "adjusted p",
-            [*(one.adjusted_pvalue for one in tests.values()), found.test.deciding_pvalue, *nothing[1:]],
-        ),
+        ("p", [one.pvalue for one in every]),
+        ("adjusted p", [one.deciding_pvalue for one in every]),
     )
     stated, supported = found.per_class_stated.value, found.per_class_supported
     worst = np.argsort(-np.abs(stated - supported.value), kind="stable")[:12]

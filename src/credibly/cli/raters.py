@@ -60,7 +60,7 @@ def raters_file(typed: Typed) -> None:
         rows += [_row("agreement", None, one, None) for one in alphas if one is not None]
     if not output.terminal:  # a person asks for classes with --json or a pipe
         k = len(loss.per_class.expected.value)
-        names = [str(c) for c in range(k)] if data.sample.classes is None else data.sample.classes
+        names = [str(c) for c in range(k)] if data.example.classes is None else data.example.classes
         for place in range(min(k, MOST_CLASSES)):
             rows += [_row("loss", names[place], getattr(loss.per_class, name)[place], None) for name in LOSS]
             if pairs.per_class is not None:
@@ -78,7 +78,7 @@ def raters_file(typed: Typed) -> None:
 
 def _ignorance(data: Rows, typed: Typed) -> Ignorance | None:
     """Compare stated with supported ignorance, if predictions state it and all rows are in memory."""
-    stated = isinstance(data.sample.predictions, (Ensemble, Dirichlet)) and data.sample.clusters is None
+    stated = isinstance(data.example.predictions, (Ensemble, Dirichlet)) and data.example.clusters is None
     if not stated or data.loaded() is None:
         return None
     return ignorance(data, n_resamples=typed.n_resamples, rng=typed.rng)
@@ -86,7 +86,7 @@ def _ignorance(data: Rows, typed: Typed) -> Ignorance | None:
 
 def _agreement(data: Rows, typed: Typed) -> tuple[Agreement, HypotestResult[RaterDetails]] | None:
     """Measure agreement and test whether raters differ, if it is known who gave which label."""
-    counts = data.sample.labels
+    counts = data.example.labels
     if data.loaded() is None or not isinstance(counts, LabelCounts) or counts.rater_of is None:
         return None
     return agreement(counts), rater_test(counts, n_resamples=typed.n_resamples, rng=typed.rng)
@@ -94,9 +94,9 @@ def _agreement(data: Rows, typed: Typed) -> tuple[Agreement, HypotestResult[Rate
 
 def _decomposed(data: Rows, n_bins: int, weights: str) -> tuple[LossDecomposition, DisagreementDecomposition]:
     """Take loss and disagreement apart."""
-    if not isinstance(data.sample.batch, Counts):
+    if not isinstance(data.example.batch, Counts):
         raise InputError(
-            f"'{data.sample.source}'",
+            f"'{data.example.source}'",
             "must come with counts of raters' labels",
             "it has one label per instance",
             "Name the counts: `--labels label_counts` for an array of this file, or `--labels FILE`.",

@@ -65,12 +65,12 @@ def size(
     array([0.25])
     """
     one_of("`of`", of, ("mean", "predicted"))
-    given = as_predictions(predictions)
-    credal = as_set(given, n_samples=n_samples, rng=rng)
+    predictions = as_predictions(predictions)
+    credal = as_set(predictions, n_samples=n_samples, rng=rng)
     if of == "mean":
         return mean_size(credal)
     lower, upper = singleton_bounds(credal)
-    predicted = credal.xp.argmax(as_point(given)[0].probs, axis=-1)[:, None]
+    predicted = credal.xp.argmax(as_point(predictions)[0].probs, axis=-1)[:, None]
     return credal.xp.take_along_axis(upper - lower, predicted, axis=-1)[:, 0]
 
 
@@ -165,9 +165,9 @@ def uncertainty(
     >>> parts.total, parts.aleatoric, parts.epistemic
     (array([1.]), array([0.]), array([1.]))
     """
-    given = as_predictions(predictions)
-    if not isinstance(given, Dirichlet):
-        given = as_set(given)  # refuses what is not a prediction of classes
+    predictions = as_predictions(predictions)
+    if not isinstance(predictions, Dirichlet):
+        predictions = as_set(predictions)  # refuses what is not a prediction of classes
     fitting: dict[type, str] = {
         Point: "entropy",
         Ensemble: "entropy",
@@ -175,50 +175,50 @@ def uncertainty(
         Dirichlet: "dirichlet",
         Belief: "belief",
     }
-    chosen = decomposition or fitting[type(given)]
+    chosen = decomposition or fitting[type(predictions)]
     one_of("`decomposition`", chosen, ("entropy", "credal", "dirichlet", "belief"))
     scale = log_base(base)
     if chosen == "credal":
         require_tolerance(tolerance)
-        credal = as_set(given, n_samples=n_samples, rng=rng)
+        credal = as_set(predictions, n_samples=n_samples, rng=rng)
         total = entropy_of_rows(most_even(credal, tolerance)) / scale
         inner = least_entropy(credal, tolerance) / scale
         note = "total is the upper entropy, aleatoric the lower entropy, epistemic their difference"
-        return Uncertainty(chosen, total, inner, clip(total - inner, 0.0), len(given), (note,))
-    if chosen == "belief" and isinstance(given, Belief):
+        return Uncertainty(chosen, total, inner, clip(total - inner, 0.0), len(predictions), (note,))
+    if chosen == "belief" and isinstance(predictions, Belief):
         note = (
             "total is the entropy of the pignistic probability, epistemic the credal size; they do not add up"
         )
-        total = entropy_of_rows(given.pignistic().probs) / scale
-        return Uncertainty(chosen, total, None, mean_size(given), len(given), (note,))
-    if chosen == "dirichlet" and isinstance(given, Dirichlet):
-        inner = _mean_entropy(given)
-    elif chosen == "entropy" and isinstance(given, Point | Ensemble):
-        inner = _mean_of_entropies(given)
+        total = entropy_of_rows(predictions.pignistic().probs) / scale
+        return Uncertainty(chosen, total, None, mean_size(predictions), len(predictions), (note,))
+    if chosen == "dirichlet" and isinstance(predictions, Dirichlet):
+        inner = _mean_entropy(predictions)
+    elif chosen == "entropy" and isinstance(predictions, Point | Ensemble):
+        inner = _mean_of_entropies(predictions)
     else:
         raise UnsupportedError(
             f'`decomposition="{chosen}"`',
-            f"is not defined for {type(given).__name__}",
+            f"is not defined for {type(predictions).__name__}",
             "it needs another kind of prediction",
             'Use `decomposition="credal"`, which is defined for every kind.',
         )
     note = "total is the entropy of the mean, aleatoric the mean entropy, epistemic their difference"
-    total = entropy_of_rows(given.mean().probs) / scale
+    total = entropy_of_rows(predictions.mean().probs) / scale
     inner = inner / scale
-    return Uncertainty(chosen, total, inner, clip(total - inner, 0.0), len(given), (note,))
+    return Uncertainty(chosen, total, inner, clip(total - inner, 0.0), len(predictions), (note,))
 
 
-def _mean_of_entropies(given: Point | Ensemble) -> Array:
+def _mean_of_entropies(predictions: Point | Ensemble) -> Array:
     """Average the members' entropies, with their weights where they have some."""
-    if isinstance(given, Point) or given.weights is None:
-        return mean_entropy_of_members(members_of(given))
-    return weighted_mean(entropy_of_rows(given.probs), given.weights)
+    if isinstance(predictions, Point) or predictions.weights is None:
+        return mean_entropy_of_members(members_of(predictions))
+    return weighted_mean(entropy_of_rows(predictions.probs), predictions.weights)
 
 
-def _mean_entropy(given: Dirichlet) -> Array:
+def _mean_entropy(predictions: Dirichlet) -> Array:
     """E H(p) = -sum_j a_j / a_0 (psi(a_j + 1) - psi(a_0 + 1)), averaged over members by weight."""
-    alpha = as_float64(given.alpha)
+    alpha = as_float64(predictions.alpha)
     xp = namespace(alpha)
     total = xp.sum(alpha, axis=-1, keepdims=True)
     inner = -xp.sum(alpha / total * (digamma(alpha + 1.0) - digamma(total + 1.0)), axis=-1)
-    return weighted_mean(inner, given.weights) if alpha.ndim == 3 else inner
+    return weighted_mean(inner, predictions.weights) if alpha.ndim == 3 else inner

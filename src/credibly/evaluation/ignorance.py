@@ -81,16 +81,16 @@ class IgnoranceParts(Part):
 
 
 def _applies(rows: Rows, work: Work) -> str | None:
-    some = rows.sample.predictions
+    some = rows.example.predictions
     if not work.tests or not has_counts(rows) or not isinstance(some, (Ensemble, Dirichlet)):
         return NOT_ASKED
     if isinstance(some, Ensemble) and some.holds_drawn_labels:
         return DRAWN_LABELS
-    return IN_CLUSTERS if rows.sample.clusters is not None else None
+    return IN_CLUSTERS if rows.example.clusters is not None else None
 
 
 def _run(rows: Rows, work: Work) -> IgnoranceParts | None:
-    some = rows.sample.predictions
+    some = rows.example.predictions
     assert isinstance(some, (Ensemble, Dirichlet))
     width = (1 + work.n_resamples) * max(some.n_members, some.n_classes)
     part = random_part(rows, max(500, _MOST_NUMBERS // width), work.seed)

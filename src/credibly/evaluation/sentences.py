@@ -12,7 +12,8 @@ from typing import Any
 
 from credibly._arrays.notes import capital, counted
 from credibly.evaluation import coverage_sentences, verdict_sentences
-from credibly.evaluation.numbers import (
+from credibly.results.ignorance import ignorance_sentence
+from credibly.results.numbers import (
     at_most,
     chance_excluded,
     frequencies,
@@ -30,7 +31,6 @@ from credibly.evaluation.numbers import (
     span,
     times,
 )
-from credibly.results.ignorance import ignorance_sentence
 
 Facts = Mapping[str, Any]
 Written = Callable[[Facts], str]

@@ -33,7 +33,7 @@ from credibly._arrays.notes import counted
 from credibly.predictions.base import ClassPredictions
 from credibly.predictions.intervals import Intervals
 from credibly.predictions.label_counts import LabelCounts
-from credibly.predictions.point import Point, normalise_scores, remedy_for, softmax_logits
+from credibly.predictions.point import Point, normalise_scores, remedy_for_probs, softmax_logits
 from credibly.predictions.second_order import SecondOrder
 
 
@@ -80,7 +80,7 @@ class Ensemble(ClassPredictions):
             self._set(probs=made.probs, weights=made.weights, notes=made.notes)
             return
         probs = members_second(as_real(self.probs, "probs"), "probs", member_axis)
-        probs, notes = require_distributions(probs, "probs", lambda bad: remedy_for(bad, "Ensemble"))
+        probs, notes = require_distributions(probs, "probs", lambda bad: remedy_for_probs(bad, "Ensemble"))
         weights = None if self.weights is None else check_weights(self.weights, probs)
         self._set(probs=probs, weights=weights, notes=notes)
 
@@ -306,10 +306,10 @@ class WithoutMember(Ensemble):
     def _mean(self) -> Array:
         whole, xp = self.whole, self.whole.xp
         share = 1.0 / whole.n_members if whole.weights is None else float(to_host(whole.weights)[self.member])
-        own = share * as_float64(self.left_out)
-        rest = whole.mean().probs - own
+        left_share = share * as_float64(self.left_out)
+        rest = whole.mean().probs - left_share
         # where nearly all probability is the member's own, the difference has no digits left
-        lost = np.flatnonzero(to_host(xp.any(rest < _CANCELLED * own, axis=1)))
+        lost = np.flatnonzero(to_host(xp.any(rest < _CANCELLED * left_share, axis=1)))
         if lost.size == len(whole):
             return weighted_mean(self.probs, self.weights)
         rest = without_rounding(rest / (1.0 - share), 2 * whole.n_members)
@@ -330,8 +330,8 @@ def is_list_of_members(value: Any) -> bool:
     """Tell whether it is a list of (n, k) arrays, not of numbers: one array per member."""
     if not isinstance(value, (list, tuple)) or not value:
         return False
-    arrays = [one.probs if isinstance(one, Point) else one for one in value]
-    return all(is_array(one) and one.ndim == 2 for one in arrays)
+    arrays = [member.probs if isinstance(member, Point) else member for member in value]
+    return all(is_array(array) and array.ndim == 2 for array in arrays)
 
 
 MANY_MEMBERS = 32

@@ -93,7 +93,7 @@ def merged_leaves(
     chunks: Rows, works: Sequence[Callable[[Dataset], Sums]], progress: Progress | None
 ) -> tuple[Sums, ...]:
     """Add up what every work finds in the leaves of chunks; rounding grows with the log of their number."""
-    leaf = leaf_rows(chunks.sample)
+    leaf = leaf_rows(chunks.example)
     sums = RowSums(leaf, _added)
     for spans in chunks.map(_Leafwise(tuple(works), leaf), progress):
         for span in spans:
@@ -101,15 +101,15 @@ def merged_leaves(
     return sums.total()
 
 
-def leaf_rows(sample: Dataset) -> int:
+def leaf_rows(example: Dataset) -> int:
     """Return the rows of a leaf, a power of two: on the host what stays in cache, elsewhere far more.
 
     It follows from the shape of a row, so that chunks of any size are cut at the same places.
     """
-    given = sample.predictions
-    k = given.n_classes if isinstance(given, ClassPredictions) else 1
-    elements = _LEAF_ELEMENTS if is_numpy(given._leading) else _DEVICE_ELEMENTS
-    per_row = max(k, k * given.n_members // 8)  # members are read in tiles, their mean is kept
+    predictions = example.predictions
+    k = predictions.n_classes if isinstance(predictions, ClassPredictions) else 1
+    elements = _LEAF_ELEMENTS if is_numpy(predictions._leading) else _DEVICE_ELEMENTS
+    per_row = max(k, k * predictions.n_members // 8)  # members are read in tiles, their mean is kept
     return int(2 ** max(0, (elements // per_row).bit_length() - 1))
 
 
@@ -124,10 +124,10 @@ class _Leafwise:
         keep_freed_memory()
         sums = RowSums(self.leaf, _added)
         for rows in leaves(chunk.start, chunk.start + len(chunk.predictions), self.leaf):
-            own = chunk.rows(rows)
-            part = dataclasses.replace(own, predictions=remembering(own.predictions))
-            found = tuple(work(part).on_host() for work in self.works)
-            sums.push(Span(part.start, chunk.start + rows.stop, found))
+            rows_of_leaf = chunk.rows(rows)
+            part = dataclasses.replace(rows_of_leaf, predictions=remembering(rows_of_leaf.predictions))
+            sums_of_leaf = tuple(work(part).on_host() for work in self.works)
+            sums.push(Span(part.start, chunk.start + rows.stop, sums_of_leaf))
         return sums.spans
 
 
@@ -161,8 +161,12 @@ def detached(rows: Rows) -> Rows:
     whole = rows.loaded()
     if whole is None:
         return rows
-    given = remembering(without_graph(whole.predictions))
-    return rows if given is whole.predictions else InMemory(dataclasses.replace(whole, predictions=given))
+    predictions = remembering(without_graph(whole.predictions))
+    return (
+        rows
+        if predictions is whole.predictions
+        else InMemory(dataclasses.replace(whole, predictions=predictions))
+    )
 
 
 def without_graph(predictions: Any) -> Any:
@@ -175,7 +179,7 @@ def without_graph(predictions: Any) -> Any:
 
 
 def _added(first: tuple[Sums, ...], second: tuple[Sums, ...]) -> tuple[Sums, ...]:
-    return tuple(one + other for one, other in zip(first, second, strict=True))
+    return tuple(sums + other for sums, other in zip(first, second, strict=True))
 
 
 def on_host(state: State) -> State:

@@ -32,10 +32,10 @@ from credibly._arrays.namespace import (
     as_float64,
     beside,
     clip,
+    concatenated,
     device,
     is_numpy,
     is_torch,
-    joined,
     like,
     namespace,
     ndtr,
@@ -100,7 +100,7 @@ def over_members(values: Array, weights: Array | None, axis: int = 1) -> Array:
     return xp.sum(values * xp.reshape(weights, tuple(shape)), axis=axis)
 
 
-def weights_of_rows(weights: Array | None, rows: slice) -> Array | None:
+def shares_of_rows(weights: Array | None, rows: slice) -> Array | None:
     """Return the weights (1 or n, m) of some rows."""
     return weights if weights is None or weights.shape[0] == 1 else weights[rows, :]
 
@@ -109,8 +109,8 @@ def mixture_cdf(mean: Array, std: Array, values: Array, weights: Array | None = 
     """Return F_i(values[..., i]) of rows of members (n, m) at values (..., n)."""
     total: Any = 0.0
     for j in range(mean.shape[1]):
-        own = ndtr((values - mean[:, j]) / std[:, j])
-        total = total + (own if weights is None else weights[:, j] * own)
+        below = ndtr((values - mean[:, j]) / std[:, j])
+        total = total + (below if weights is None else weights[:, j] * below)
     return total / mean.shape[1] if weights is None else total
 
 
@@ -126,10 +126,9 @@ def mixture_quantiles(mean: Array, std: Array, levels: Array, weights: Array | N
     width = width if width < _FEW_LEVELS else max(_NODES, width)
     step = CACHE_ELEMENTS // width if is_numpy(mean) else rows_within_budget(8 * 32 * width)
     parts = (
-        _invert(mean[rows, :], std[rows, :], levels, weights_of_rows(weights, rows))
-        for rows in tiles(n, step)
+        _invert(mean[rows, :], std[rows, :], levels, shares_of_rows(weights, rows)) for rows in tiles(n, step)
     )
-    return joined(parts, n)
+    return concatenated(parts, n)
 
 
 class _Mixture(NamedTuple):
@@ -153,8 +152,8 @@ def _invert(mean: Array, std: Array, levels: Array, weights: Array | None) -> Ar
     normal = ndtri(xp.stack([xp.min(levels), xp.max(levels)]) if many else levels)
     low = high = mean[:, :1] + std[:, :1] * normal
     for j in range(1, mean.shape[1]):
-        own = mean[:, j : j + 1] + std[:, j : j + 1] * normal
-        low, high = xp.minimum(low, own), xp.maximum(high, own)
+        quantile = mean[:, j : j + 1] + std[:, j : j + 1] * normal
+        low, high = xp.minimum(low, quantile), xp.maximum(high, quantile)
     target = xp.zeros_like(mean[:, :1]) + levels
     of = _Mixture(mean, std, weights)
     if many:  # all quantiles are between the first node and the last
@@ -198,14 +197,14 @@ def _derivatives(of: _Mixture, nodes: Array, step: Array) -> Array:
         share = 1.0 if weights is None else weights[:, j : j + 1]
         turn, square = -unit * z, unit * unit
         before: Any = 0.0
-        own = xp.exp(-0.5 * z * z) * (_DENSITY * share * unit)
+        term = xp.exp(-0.5 * z * z) * (_DENSITY * share * unit)
         sums[0] += share * ndtr(z)
-        sums[1] += own
+        sums[1] += term
         for k in range(2, _ORDER + 1):
-            before, own = own, turn * own - ((k - 2) * square) * before
-            sums[k] += own
+            before, term = term, turn * term - ((k - 2) * square) * before
+            sums[k] += term
     number = mean.shape[1] if weights is None else 1
-    return xp.stack([one / (number * math.factorial(k)) for k, one in enumerate(sums)])
+    return xp.stack([total / (number * math.factorial(k)) for k, total in enumerate(sums)])
 
 
 def _polynomials(table: Array) -> Array:
@@ -313,16 +312,16 @@ def _solve_few(of: _Mixture, low: Array, high: Array, target: Array, x: Array, o
         return xp.take(xp.reshape(values, (-1,)), flat)[:, None]
 
     mean, std, weights = of
-    own = _Mixture(
+    few = _Mixture(
         xp.take(mean, rows, axis=0),
         xp.take(std, rows, axis=0),
         weights if weights is None or weights.shape[0] == 1 else xp.take(weights, rows, axis=0),
     )
     unsettled = xp.zeros_like(chosen(open_))
-    found = _solve(own, chosen(low), chosen(high), chosen(target), chosen(x), unsettled)
+    roots = _solve(few, chosen(low), chosen(high), chosen(target), chosen(x), unsettled)
     # positions of the chosen among all, so that no array is written to
     place = xp.reshape(xp.cumulative_sum(xp.astype(xp.reshape(open_, (-1,)), xp.int64)) - 1, x.shape)
-    spread = xp.reshape(xp.take(found[:, 0], xp.reshape(clip(place, 0, None), (-1,))), x.shape)
+    spread = xp.reshape(xp.take(roots[:, 0], xp.reshape(clip(place, 0, None), (-1,))), x.shape)
     return xp.where(open_, spread, x)
 
 
@@ -374,9 +373,9 @@ class Gaussian(RealPredictions):
         require_positive_entries(
             std, "std", "Drop these rows, or give standard deviations instead of log-variances."
         )
-        given = None if self.weights is None else as_real(self.weights, "weights")
-        if given is not None and given.ndim == 2 and mean.ndim == 2:
-            weights, notes = _row_weights(given, self.weights, mean, member_axis)
+        weights_given = None if self.weights is None else as_real(self.weights, "weights")
+        if weights_given is not None and weights_given.ndim == 2 and mean.ndim == 2:
+            weights, notes = _row_weights(weights_given, self.weights, mean, member_axis)
             self._set(mean=mean, std=std, weights=weights, notes=notes)
             return
         weights, kept, notes = used_weights(self.weights, mean, 2)
@@ -461,13 +460,13 @@ class Gaussian(RealPredictions):
 
 
 def _row_weights(
-    array: Array, given: Any, mean: Array, member_axis: int | None
+    array: Array, weights_given: Any, mean: Array, member_axis: int | None
 ) -> tuple[Array, tuple[str, ...]]:
     """Return checked weights (n, m) beside the means (n, m), and notes; none is left out.
 
     Weights of 0, or equal ones, in some rows say nothing about the rows of the next chunk.
     """
-    weights = beside(array, given, mean, what="`mean` and `weights`")
+    weights = beside(array, weights_given, mean, what="`mean` and `weights`")
     if member_axis == 0:
         weights = namespace(weights).moveaxis(weights, 0, 1)
     if tuple(weights.shape) != tuple(mean.shape):

@@ -21,10 +21,11 @@ import numpy as np
 from credibly._arrays.errors import UnsupportedError
 from credibly._arrays.namespace import HostArray, to_host
 from credibly._arrays.notes import counted
+from credibly._arrays.standard_errors import cluster_refusal, mean_error
 from credibly.predictions import LabelCounts
 from credibly.raters.annotators import annotations_of
 from credibly.results.agreement import Agreement
-from credibly.results.estimates import Estimate, Estimates, cluster_refusal, mean_error
+from credibly.results.estimates import Estimate, Estimates
 
 _MOST_PAIRS = 100
 _MOST_CELLS = 2_000_000

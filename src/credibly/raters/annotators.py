@@ -24,9 +24,9 @@ from credibly._arrays.checks import require_integer
 from credibly._arrays.errors import InputTypeError, UnsupportedError
 from credibly._arrays.namespace import HostArray, to_host
 from credibly._arrays.philox import as_seed, takes_rng
+from credibly._arrays.standard_errors import mean_error
 from credibly.hypotests.resampling.pvalues import result_of, settled
 from credibly.predictions import LabelCounts
-from credibly.results.estimates import mean_error
 from credibly.results.ignorance import RaterDetails
 from credibly.results.tests import HypotestResult
 

@@ -32,20 +32,20 @@ from credibly._arrays.errors import InputTypeError, UnsupportedError
 from credibly._arrays.namespace import Array, as_float64, namespace
 from credibly.predictions import ClassPredictions, Dataset, Dirichlet, Ensemble, Rows, as_point, as_rows
 from credibly.predictions.ensemble import weighted_mean
-from credibly.raters.levels import PLUGIN_REFUSAL, Level, Terms
+from credibly.raters.levels import PLUGIN_REFUSAL, Level, TermFactors
 from credibly.raters.moments import Evidence, instances_last
 from credibly.raters.population import Population, class_predictions, ratings
 from credibly.raters.rater_statistics import BoundRaterStatistic, RaterStatistic
-from credibly.raters.two_passes import Cut, Summary, summarise
+from credibly.raters.two_passes import Binned, Summary, summarise
 from credibly.results.decompositions import DisagreementDecomposition, DisagreementTerms, LossTerms
 from credibly.results.estimates import Estimate, RootEstimate, signed_root
 from credibly.statistics.cells import Binning, Closed
 
 # Combinations of the means of loss, predicted and observed value, and of the calibration loss.
-TERMS: Terms = {"expected": (1, 0, 0, 0), "calibration": (0, 0, 0, 1), "refinement": (1, 0, 0, -1)}
-SPREAD: Terms = {"predicted": (0, 1, 0, 0), "observed": (0, 0, 1, 0)}
-MEANS: Terms = {"expected": TERMS["expected"], "refinement": TERMS["refinement"], **SPREAD}
-FOUR: Terms = {
+TERMS: TermFactors = {"expected": (1, 0, 0, 0), "calibration": (0, 0, 0, 1), "refinement": (1, 0, 0, -1)}
+SPREAD: TermFactors = {"predicted": (0, 1, 0, 0), "observed": (0, 0, 1, 0)}
+MEANS: TermFactors = {"expected": TERMS["expected"], "refinement": TERMS["refinement"], **SPREAD}
+FOUR: TermFactors = {
     "expected": (1, 0, 0),
     "epistemic": (0, 1, 0),
     "irreducible": (1, -1, 0),
@@ -53,7 +53,7 @@ FOUR: Terms = {
     "dispersion": (0, 1, -1),
     "refinement": (1, 0, -1),
 }
-FOUR_MEANS: Terms = {name: factors for name, factors in FOUR.items() if name != "calibration"}
+FOUR_MEANS: TermFactors = {name: factors for name, factors in FOUR.items() if name != "calibration"}
 PLUGIN_REFUSALS = {name: PLUGIN_REFUSAL for name in TERMS if name != "expected"}
 ROOTS_REFUSAL = "roots of calibration losses near 0 have no standard error, nor has their mean"
 
@@ -122,7 +122,7 @@ def decompose_disagreement(
     (0.291667, 0.295)
     """
     rows = as_rows(predictions, counts, sample_weight, clusters=clusters, blocks=blocks)
-    cut = Cut(n_bins, binning, closed)
+    cut = Binned(n_bins, binning, closed)
     if statistic is not None and not isinstance(statistic, RaterStatistic):
         raise InputTypeError(
             "`statistic`",
@@ -154,10 +154,10 @@ def decompose_disagreement(
 
 
 def _four_labels(
-    rows: Rows, population: Population, cut: Cut, settings: dict[str, Any]
+    rows: Rows, population: Population, cut: Binned, settings: dict[str, Any]
 ) -> LossTerms[Estimate] | None:
     """Return the parts that four labels identify, on the instances that have them."""
-    counts = rows.sample.batch.values
+    counts = rows.example.batch.values
     if population.raters[1] < 4 or not namespace(counts).isdtype(counts.dtype, "integral"):
         return None
     with warnings.catch_warnings():  # instances with fewer labels are counted by the estimates

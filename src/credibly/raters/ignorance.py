@@ -21,6 +21,7 @@ import numpy as np
 from credibly._arrays.checks import require_integer
 from credibly._arrays.namespace import HostArray, to_host
 from credibly._arrays.philox import as_seed, takes_rng
+from credibly._arrays.standard_errors import mean_error
 from credibly.predictions import Point
 from credibly.raters.annotators import crossed_error
 from credibly.raters.loss import decompose_loss
@@ -33,7 +34,7 @@ from credibly.raters.spread_test import (
     tested_mean,
     tested_spread,
 )
-from credibly.results.estimates import Estimate, Estimates, mean_error
+from credibly.results.estimates import Estimate, Estimates
 from credibly.results.ignorance import Ignorance, SizeBins
 
 

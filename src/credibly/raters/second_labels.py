@@ -82,7 +82,7 @@ def _drawn(law: Law, totals: HostArray, n_resamples: int, uniforms: Uniforms, ro
     def uniform(place: int) -> HostArray:
         """Return a number for every row and replicate, (rows, b, 1)."""
         first = place * _NEXT_LABEL
-        return np.asarray(uniforms.block(slice(first, first + n_resamples), rows).T[..., None])
+        return np.asarray(uniforms.draw(slice(first, first + n_resamples), rows).T[..., None])
 
     weights = law.shares.cumsum(axis=1)
     chosen = (uniform(0) >= (weights / weights[:, -1:])[:, None, :-1]).sum(axis=-1)

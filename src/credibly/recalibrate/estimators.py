@@ -280,8 +280,8 @@ class RecalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
             One distribution per row.
         """
         check_is_fitted(self)
-        given = _predictions(self.estimator_, lambda method: getattr(self.estimator_, method)(X))
-        return _recalibrated(self.recalibration_, given)
+        predictions = _predictions(self.estimator_, lambda method: getattr(self.estimator_, method)(X))
+        return _recalibrated(self.recalibration_, predictions)
 
     def predict(self, X: Any) -> HostArray:
         """Return the most probable class of every row.
@@ -310,8 +310,8 @@ def _predictions(estimator: Any, predict: Callable[[str], Any]) -> Point:
     return Point(np.asarray(predict("predict_proba")))
 
 
-def _unfitted(given: str | Recalibration) -> Recalibration:
-    return named_recalibration(given) if isinstance(given, str) else given.unfitted()
+def _unfitted(recalibration: str | Recalibration) -> Recalibration:
+    return named_recalibration(recalibration) if isinstance(recalibration, str) else recalibration.unfitted()
 
 
 def _recalibrated(recalibration: Recalibration, predictions: Point) -> HostArray:

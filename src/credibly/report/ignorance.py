@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from credibly._arrays.notes import counted
-from credibly.evaluation import Evaluation, IgnoranceParts, shown, shown_range
+from credibly.evaluation import Evaluation, IgnoranceParts
 from credibly.plots import Table, picture
-from credibly.report.html_parts import MethodNote, Section, number_cells, report_figure
+from credibly.report.html_parts import MethodNote, Section, interval_text, numbers_table, report_figure
 from credibly.results.ignorance import Ignorance
 
-_MOST_CLASSES, _MARGINS = 12, (0.75, 1.0, 0.1, 0.3)
+_MOST_CLASSES = 12
 METHOD = MethodNote(
     "Stated and supported ignorance",
     "Stated ignorance is the variance of the class probabilities under the prediction. Two labels of an "
@@ -28,62 +30,64 @@ def ignorance_section(parts: IgnoranceParts, evaluation: Evaluation) -> Section:
     found = parts.found
     few, many = found.labels
     labels = f"{few}" if few == many else f"{few} to {many}"
-    columns = ("part", "value", "95 % interval")
-    rows = (
-        ("stated ignorance: variance of the class probabilities", *number_cells(found.stated)),
-        ("supported by pairs of labels", *number_cells(found.supported)),
-        ("of that, a mean that is off", *number_cells(found.mean_part)),
-        ("stated, as a share of the uncertainty", *number_cells(found.stated_share)),
-        ("supported, as a share of the uncertainty", *number_cells(found.supported_share)),
-    )
+    numbers = {
+        "stated ignorance: variance of the class probabilities": found.stated,
+        "supported by pairs of labels": found.supported,
+        "of that, a mean that is off": found.mean_part,
+        "stated, as a share of the uncertainty": found.stated_share,
+        "supported, as a share of the uncertainty": found.supported_share,
+    }
+    drawn, caption = picture(found), "How ignorant it says that it is, and how ignorant labels show it to be"
     return Section(
         anchor="ignorance",
         title="Stated and supported ignorance",
         finding=f"{counted(found.n, 'instance')} with {labels} labels each.",
         tables=(
-            ("How ignorant it says that it is, and how ignorant labels show it to be", Table(columns, rows)),
+            (caption, numbers_table(numbers)),
             ("Tests of the spread and of the mean", _tests(found, parts.repaired)),
-            ("By class", _classes(found, evaluation)),
+            ("By class", _classes(found, evaluation.classes)),
         ),
         figures=(
             report_figure(
-                picture(found), "Stated against supported ignorance", "ignorance-sizes", margins=_MARGINS
+                drawn, "Stated against supported ignorance", "ignorance-sizes", margins=(0.75, 1.0, 0.1, 0.3)
             ),
         ),
         methods=(METHOD,),
     )
 
 
-_TESTED = {
-    "pair_gap": "supported minus stated ignorance",
-    "spread_score": "spread score (above 0: stated too narrow)",
-    "local_spread_score": "spread score, given the prediction",
-}
-
-
 def _tests(found: Ignorance, repaired: Ignorance | None) -> Table:
-    rows = [
-        (
-            _TESTED[name],
-            shown(test.statistic),
-            shown_range(test.acceptance_region),
-            shown(test.pvalue),
-            shown(test.adjusted_pvalue),
-        )
-        for name, test in found.test.components.items()
-    ]
-    rows.append(("all three together", "", "", shown(found.test.pvalue), shown(found.test.deciding_pvalue)))
-    rows.append(("the mean, on one label per instance", "", "", shown(found.mean_test.pvalue), ""))
+    tests = {
+        "supported minus stated ignorance": found.test.components["pair_gap"],
+        "spread score (above 0: stated too narrow)": found.test.components["spread_score"],
+        "spread score, given the prediction": found.test.components["local_spread_score"],
+        "all three together": found.test,
+        "the mean, on one label per instance": found.mean_test,
+    }
     if repaired is not None:
-        rows.append(("the first and the third, after the repair", "", "", shown(repaired.test.pvalue), ""))
-    return Table(("what is tested", "observed", "acceptance", "p", "adjusted p"), tuple(rows))
-
-
-def _classes(found: Ignorance, evaluation: Evaluation) -> Table:
-    stated, supported = found.per_class_stated, found.per_class_supported
-    worst = np.argsort(-np.abs(stated.value - supported.value), kind="stable")[:_MOST_CLASSES]
-    rows = tuple(
-        (evaluation.classes[c], shown(float(stated.value[c])), *number_cells(supported[int(c)]))
-        for c in worst.tolist()
+        tests["the first and the third, after the repair"] = repaired.test
+    single = [not test.components for test in tests.values()]
+    parts = list(zip(tests.values(), single, strict=True))
+    return Table.of(
+        {
+            "what is tested": tests,
+            "observed": [test.statistic if alone else "" for test, alone in parts],
+            "acceptance": [test.acceptance_region if alone else "" for test, alone in parts],
+            "p": [test.pvalue for test in tests.values()],
+            "adjusted p": [test.deciding_pvalue for test in tests.values()],
+        }
     )
-    return Table(("class", "stated", "supported", "95 % interval"), rows)
+
+
+def _classes(found: Ignorance, names: Sequence[str]) -> Table:
+    stated, supported = found.per_class_stated, found.per_class_supported
+    apart = -np.abs(stated.value - supported.value)
+    worst = np.argsort(apart, kind="stable")[:_MOST_CLASSES].tolist()
+    return Table.of(
+        {
+            "class": [names[c] for c in worst],
+            "stated": [float(stated.value[c]) for c in worst],
+            "supported": [float(supported.value[c]) for c in worst],
+            "95 % interval": [interval_text(supported[c]) for c in worst],
+        }
+    )

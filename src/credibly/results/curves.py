@@ -10,9 +10,10 @@ import numpy as np
 
 from credibly._arrays.namespace import HostArray
 from credibly._arrays.notes import counted
+from credibly._arrays.standard_errors import factor
 from credibly.results.base import Result, WithPvalue
 from credibly.results.decompositions import ScoreSplit
-from credibly.results.estimates import Estimate, factor
+from credibly.results.estimates import Estimate
 
 
 @dataclasses.dataclass(frozen=True)
@@ -88,17 +89,16 @@ class SpreadCurve(Result):
     def __str__(self) -> str:
         ratio = self.observed / self.stated
         at = int(np.abs(ratio - 1.0).argmax())
-        said = (
+        farthest = (
             f"spread curve (n = {self.n}): errors are {ratio[at]:.3g} times the stated spread of "
             f"{self.stated[at]:.4g}, the farthest of {counted(self.stated.size, 'bin')}"
         )
         if self.band is None or self.level is None:
-            return said
+            return farthest
         outside = int(((self.observed < self.band[0]) | (self.observed > self.band[1])).sum())
         chance = (1.0 - self.level) * self.stated.size
-        return (
-            f"{said}; {outside} outside the {100 * self.level:.4g} % band ({chance:.2g} expected by chance)"
-        )
+        band = f"{100 * self.level:.4g} % band ({chance:.2g} expected by chance)"
+        return f"{farthest}; {outside} outside the {band}"
 
 
 @dataclasses.dataclass(frozen=True)

@@ -11,6 +11,7 @@ import numpy as np
 from credibly._arrays.namespace import HostArray
 from credibly.results.base import Result, require_level
 from credibly.results.estimates import Estimate, Estimates
+from credibly.results.numbers import p_is
 from credibly.results.tests import Details, HypotestResult, Word
 
 
@@ -229,7 +230,7 @@ def ignorance_sentence(facts: Mapping[str, Any]) -> str:
         f"It says {_whole(facts['stated'])} % of its uncertainty is its own ignorance; pairs of labels "
         f"support {_whole(facts['supported'])} %{between}"
     )
-    chance = f"p = {facts['pvalue']:.3g}"
+    chance = p_is(facts["pvalue"])
     if facts["word"] == "cannot tell":
         end = f". Cannot tell whether chance explains the difference: {facts['why'] or 'too few replicates'}."
     elif facts["word"] == "no conflict found":
@@ -243,12 +244,12 @@ def ignorance_sentence(facts: Mapping[str, Any]) -> str:
         if facts["supported"] > 0:
             off = f" (about {min(100, _whole(facts['mean_share']))} % of it)"
         end += (
-            f" Its mean is off (p = {facts['mean_pvalue']:.3g}), which counts as supported ignorance{off}: "
+            f" Its mean is off ({p_is(facts['mean_pvalue'])}), which counts as supported ignorance{off}: "
             "repair the mean first."
         )
     if facts["raters_pvalue"] is not None:
         end += (
-            f" Raters differ (p = {facts['raters_pvalue']:.3g}), so the interval allows for other raters as "
+            f" Raters differ ({p_is(facts['raters_pvalue'])}), so the interval allows for other raters as "
             "well as other instances."
         )
     return lead + end

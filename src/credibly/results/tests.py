@@ -32,9 +32,9 @@ def smallest_pvalue(n_clusters: int) -> float:
     return float(2.0 ** (1 - min(n_clusters, 1000)))
 
 
-def _alike(values: HostArray, one: float) -> HostArray:
+def _alike(values: HostArray, number: float) -> HostArray:
     """Tell which values are equal up to rounding, as ties of p-values are."""
-    return np.isclose(values, one, rtol=1e-12, atol=0.0)
+    return np.isclose(values, number, rtol=1e-12, atol=0.0)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -257,8 +257,8 @@ class HypotestResult(WithPvalue, Result, Generic[Known]):
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything in JSON-safe types, with the fields of the details and the name of their type."""
-        found = super().to_dict()
-        return {**found, **found["details"], "details": type(self.details).__name__}
+        written = super().to_dict()
+        return {**written, **written["details"], "details": type(self.details).__name__}
 
     def summary(self) -> dict[str, Any]:
         """Return the JSON-safe fields without replicates: what a table of groups needs."""

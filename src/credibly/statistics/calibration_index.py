@@ -20,7 +20,7 @@ from credibly.statistics.cells import CELL_TRAITS, CellStatistic, dyadic_cells
 from credibly.statistics.linear import Linear
 from credibly.statistics.protocol import Bound, Plan, State, Story, Traits
 from credibly.statistics.terms import Events
-from credibly.statistics.walks import Target
+from credibly.statistics.walks import TargetName
 
 _CELLS = 1024
 _ROUNDING = 1e-12  # sums of weights in another order
@@ -57,7 +57,7 @@ class CalibrationIndex(CellStatistic):
     """
 
     span: float = 2 / 3
-    target: Target = "classwise"
+    target: TargetName = "classwise"
     name: ClassVar[str] = "ici"
     traits: ClassVar[Traits] = dataclasses.replace(CELL_TRAITS, range=(0.0, math.inf))
     reference: ClassVar[str] = "Austin and Steyerberg 2019"
@@ -91,7 +91,7 @@ class CalibrationIndex(CellStatistic):
         return IndexBound(self, self.terms(point, plan), plan, notes)
 
 
-class _Smoother(NamedTuple):
+class _LocalLines(NamedTuple):
     """The local lines of one class: a matrix from sums of residuals to gaps between curve and predictions."""
 
     cells: Array  # (m,), which cells hold instances
@@ -99,7 +99,7 @@ class _Smoother(NamedTuple):
     weight: Array  # (m,), shares of the instances
 
 
-_Known = tuple[Array, Array, list[_Smoother]]
+_Known = tuple[Array, Array, list[_LocalLines]]
 
 
 class IndexBound(Linear):
@@ -123,7 +123,9 @@ def _indices(state: State, span: float, known: list[_Known]) -> Array:
     size, predicted = state["size"], state["expected"]
     xp = namespace(size)
     if not bool(xp.all(size == size[:1, :])):  # weights or predictions differ between replicates
-        rows = [State({name: one[at : at + 1, :] for name, one in state.items()}) for at in range(len(size))]
+        rows = [
+            State({name: total[at : at + 1, :] for name, total in state.items()}) for at in range(len(size))
+        ]
         return xp.concat([_indices(row, span, []) for row in rows])
     if not (known and bool(xp.all(known[0][0] == size[:1, :]) & xp.all(known[0][1] == predicted[:1, :]))):
         smoothers = [
@@ -133,16 +135,19 @@ def _indices(state: State, span: float, known: list[_Known]) -> Array:
         known[:] = [(size[:1, :], predicted[:1, :], smoothers)]
     residual = state["observed"] - predicted
     smoothers = known[0][2]
-    found = [xp.abs(xp.take(residual, one.cells, axis=1) @ one.lines.T) @ one.weight for one in smoothers]
-    return sum(found[1:], found[0]) / len(found)
+    indices = [
+        xp.abs(xp.take(residual, smoother.cells, axis=1) @ smoother.lines.T) @ smoother.weight
+        for smoother in smoothers
+    ]
+    return sum(indices[1:], indices[0]) / len(indices)
 
 
-def _smoother(size: Array, predicted: Array, span: float, start: int) -> _Smoother:
+def _smoother(size: Array, predicted: Array, span: float, start: int) -> _LocalLines:
     """Fit local lines to the residuals of the cells, (cells,) each; the first has the number `start`."""
     xp = namespace(size)
-    (held,) = xp.nonzero(size > 0)
-    n = xp.take(size, held)
-    x = xp.take(predicted, held) / n
+    (filled,) = xp.nonzero(size > 0)
+    n = xp.take(size, filled)
+    x = xp.take(predicted, filled) / n
     total = xp.sum(n)
     distance = xp.abs(x[:, None] - x[None, :])
     order = xp.argsort(distance, axis=1)
@@ -158,7 +163,7 @@ def _smoother(size: Array, predicted: Array, span: float, start: int) -> _Smooth
     sloped = spread > (_FLAT * (xp.max(x) - xp.min(x))) ** 2
     slope = xp.where(sloped, (x - weight @ x) / xp.where(sloped, spread, 1.0), 0.0)
     lines = weight * (1.0 + slope[:, None] * apart)
-    return _Smoother(held + start, lines / n[None, :], n / total)
+    return _LocalLines(filled + start, lines / n[None, :], n / total)
 
 
 ici = CalibrationIndex()

@@ -92,7 +92,7 @@ def inner_edges(
 
     Rows with weights count as if they were repeated.
     """
-    if rows.sample.checked_weights is None:
+    if rows.example.checked_weights is None:
         return rows.ranked(values_of, edge_ranks(rows.n, n_bins, closed))
     total = sum(float(part) for part in rows.map(_total_weight))
     return rows.ranked(values_of, weight_ranks(total, n_bins, closed), weighted=True)
@@ -223,8 +223,8 @@ class CellStatistic(LinearStatistic):
         gap = like(gap / positive(size), mean)
         deviation = terms.added(labels)[0, ...] - mean
         cells = xp.astype(xp.reshape(terms.cell, (-1,)), xp.int64)
-        own = xp.reshape(xp.take(gap, cells, axis=0), deviation.shape)
-        return xp.mean(own * (2.0 * deviation - own), axis=1)
+        row_gap = xp.reshape(xp.take(gap, cells, axis=0), deviation.shape)
+        return xp.mean(row_gap * (2.0 * deviation - row_gap), axis=1)
 
     def size_of_terms(self, n: int, n_cells: int) -> float:
         """Return that of shares of labels and mean predictions, of which an error is the difference."""

@@ -112,7 +112,7 @@ class ContinuousRankedProbabilityScore(RealMean):
 
 def crps_and_slope(predictions: Gaussian) -> Callable[[Array], tuple[Array, Array]]:
     """Return the CRPS of labels (b, n) and its derivative in the label, made of the same terms."""
-    mean, std = (members_first(one) for one in predictions.members())
+    mean, std = (members_first(part) for part in predictions.members())
     shares, half = predictions.shares, _known_half(predictions)
 
     def both(labels: Array) -> tuple[Array, Array]:
@@ -120,8 +120,8 @@ def crps_and_slope(predictions: Gaussian) -> Callable[[Array], tuple[Array, Arra
         slope: Any = 0.0
         for j in range(mean.shape[0]):
             share = 1.0 / mean.shape[0] if shares is None else shares[:, j]
-            own, rise = _distance_and_slope(labels - mean[j, :], std[j, :])
-            loss, slope = loss + share * own, slope + share * rise
+            distance, rise = _distance_and_slope(labels - mean[j, :], std[j, :])
+            loss, slope = loss + share * distance, slope + share * rise
         return loss - half, slope
 
     return both
@@ -133,7 +133,7 @@ def _known_half(predictions: Gaussian) -> Array:
 
 def _half_spread(predictions: Gaussian) -> Array:
     """Return 1/2 E|X - X'| of mixtures, (n,)."""
-    mean, std = (members_first(one) for one in predictions.members())
+    mean, std = (members_first(part) for part in predictions.members())
     shares = predictions.shares
     xp, m = namespace(std), mean.shape[0]
     weight = xp.ones_like(std[:, :1]) if shares is None else members_first(shares)
@@ -150,12 +150,12 @@ def _half_spread(predictions: Gaussian) -> Array:
 
 def _of_mixture(predictions: Gaussian, half: Array | float) -> Loss:
     """Return E|X - y| of mixtures of normal members, less `half` (n,)."""
-    mean, std = (members_first(one) for one in predictions.members())
+    mean, std = (members_first(part) for part in predictions.members())
     shares, m = predictions.shares, mean.shape[0]
 
     def distance(labels: Array, j: int) -> Array:
-        own, _ = _distance_and_slope(labels - mean[j, :], std[j, :])
-        return own if shares is None else shares[:, j] * own
+        apart, _ = _distance_and_slope(labels - mean[j, :], std[j, :])
+        return apart if shares is None else shares[:, j] * apart
 
     def score(labels: Array) -> Array:
         total = distance(labels, 0)

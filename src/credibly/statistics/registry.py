@@ -233,7 +233,7 @@ def registered() -> Mapping[str, Statistic]:
     >>> cr.statistics.registered()["brier"] is cr.brier
     True
     """
-    found = {entry.name: entry for entry in BUILTIN}
+    statistics = {entry.name: entry for entry in BUILTIN}
     for point in entry_points(group=ENTRY_POINTS):
         loaded = point.load()
         if not isinstance(loaded, Statistic):
@@ -250,15 +250,15 @@ def registered() -> Mapping[str, Statistic]:
                 "it has no `story`",
                 "Give its class `story = Story(title=..., meaning=...)`.",
             )
-        if loaded.name in found:
+        if loaded.name in statistics:
             raise InputError(
                 f"statistic {loaded.name!r} of entry point {point.value!r}",
                 "must have a name of its own",
                 "the name is taken",
                 "Rename it.",
             )
-        found[loaded.name] = loaded
-    return MappingProxyType(found)
+        statistics[loaded.name] = loaded
+    return MappingProxyType(statistics)
 
 
 def story_of(name: str) -> Story:
@@ -267,37 +267,37 @@ def story_of(name: str) -> Story:
     return known[name].story if name in known else Story(name.replace("_", " "), "")
 
 
-def called_here(given: str) -> str | None:
+def called_here(asked_name: str) -> str | None:
     """Say under which name credibly knows a statistic that people call otherwise; None where none fits."""
-    asked = given.strip().lower().replace("-", "_").replace(" ", "_")
-    known = ((name, one.story.aliases) for name, one in registered().items())
-    found = {name: aliases[asked] for name, aliases in known if asked in aliases}
-    if len(found) > 1:
-        told = [f"{name} ({remark})" if remark else name for name, remark in found.items()]
-        return f"Which one: {', '.join(told)}."
-    for name, remark in found.items():
-        return f"The nearest here is {name}, {remark}." if remark else f"{given} is called {name} here."
+    asked = asked_name.strip().lower().replace("-", "_").replace(" ", "_")
+    known = ((name, entry.story.aliases) for name, entry in registered().items())
+    remarks = {name: aliases[asked] for name, aliases in known if asked in aliases}
+    if len(remarks) > 1:
+        names = [f"{name} ({remark})" if remark else name for name, remark in remarks.items()]
+        return f"Which one: {', '.join(names)}."
+    for name, remark in remarks.items():
+        return f"The nearest here is {name}, {remark}." if remark else f"{asked_name} is called {name} here."
     return _ELSEWHERE.get(asked)
 
 
-def as_statistic(given: Any, *, tail: str | None = None) -> Statistic:
+def as_statistic(statistic_or_name: Any, *, tail: str | None = None) -> Statistic:
     """Return a statistic from a statistic or a name; functions must say their tail first."""
-    if isinstance(given, Statistic):
-        return given
-    if isinstance(given, str):
+    if isinstance(statistic_or_name, Statistic):
+        return statistic_or_name
+    if isinstance(statistic_or_name, str):
         known = registered()
-        if given not in known:
-            remedy = called_here(given) or nearest(given, known)
-            raise InputError("`statistic`", "must be a registered name", f"got {given!r}", remedy)
-        return known[given]
-    if isinstance(given, Callable):  # type: ignore[arg-type]
+        if statistic_or_name not in known:
+            remedy = called_here(statistic_or_name) or nearest(statistic_or_name, known)
+            raise InputError("`statistic`", "must be a registered name", f"got {statistic_or_name!r}", remedy)
+        return known[statistic_or_name]
+    if isinstance(statistic_or_name, Callable):  # type: ignore[arg-type]
         if tail is not None:
-            return statistic(given, tail=tail)  # type: ignore[arg-type]
+            return statistic(statistic_or_name, tail=tail)  # type: ignore[arg-type]
         raise InputTypeError(
             "`statistic`",
             "must declare its tail",
-            f"got the plain function {getattr(given, '__name__', given)!r}",
+            f"got the plain function {getattr(statistic_or_name, '__name__', statistic_or_name)!r}",
             'Wrap it: `cr.statistic(function, tail="greater")`.',
         )
     remedy = "See `credibly list` for the names."
-    raise InputTypeError("`statistic`", "must be a statistic or a name", f"got {given!r}", remedy)
+    raise InputTypeError("`statistic`", "must be a statistic or a name", f"got {statistic_or_name!r}", remedy)

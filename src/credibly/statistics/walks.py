@@ -45,7 +45,7 @@ from credibly.statistics.proper import top_label
 from credibly.statistics.protocol import Bound, Plan, State, Statistic, Story, Traits
 from credibly.statistics.terms import PLUGIN_REFUSAL, Events
 
-Target = Literal["top_label", "classwise"]
+TargetName = Literal["top_label", "classwise"]
 
 _ROUNDING = 1e-12  # means of members in another order differ in their last digits and are still equal
 _TRAITS = dataclasses.replace(CELL_TRAITS, reduction="opaque")
@@ -125,13 +125,13 @@ class WalkBound(Bound):
         return in_cache(self._state, labels)
 
     def _state(self, labels: Labels) -> State:
-        return State(value=self._mean(self.walk(labels, one) for one in self.columns))
+        return State(value=self._mean(self.walk(labels, column) for column in self.columns))
 
     def _mean(self, walks: Iterable[Array]) -> Array:
         """Return the mean over columns of the errors of their walks, (b,)."""
         both = zip(walks, self.columns, strict=True)
-        found = [self.statistic.of_walk(walk, one) for walk, one in both]
-        return sum(found[1:], found[0]) / len(found)
+        errors = [self.statistic.of_walk(walk, column) for walk, column in both]
+        return sum(errors[1:], errors[0]) / len(errors)
 
     def walk(self, labels: Labels, column: _Column) -> Array:
         """Return W_1, ..., W_n, (b, n)."""
@@ -147,19 +147,21 @@ class WalkBound(Bound):
     def wild_sums(self, labels: Labels, codes: HostArray, number: int) -> tuple[State, State]:
         """Return the steps of every walk in its order, (columns, n), and the cluster of each."""
         weight = labels.row_weights()
-        steps, own, scatter = [], [], []
-        for one in self.columns:
-            order, values = to_host(one.order), to_host(one.values)
+        steps, step_codes, scatter = [], [], []
+        for column in self.columns:
+            order, values = to_host(column.order), to_host(column.values)
             share = weight[order] / weight.sum()
-            steps.append(share * (to_host(one.events.contributions(labels))[0][order] - values))
-            own.append(codes[order])
+            steps.append(share * (to_host(column.events.contributions(labels))[0][order] - values))
+            step_codes.append(codes[order])
             scatter.append(share**2 @ (values * (1.0 - values)))
-        return State(steps=np.stack(steps), scatter=np.array(scatter)), State(codes=np.stack(own))
+        return State(steps=np.stack(steps), scatter=np.array(scatter)), State(codes=np.stack(step_codes))
 
     def widened(self, expected: State, added: State) -> tuple[State, State]:
         """Return steps that scatter, over clusters, no less than those of independent rows, by column."""
-        ends = [np.bincount(own, one) for one, own in zip(expected["steps"], added["codes"], strict=True)]
-        seen = np.array([one @ one for one in ends])
+        ends = [
+            np.bincount(codes, steps) for steps, codes in zip(expected["steps"], added["codes"], strict=True)
+        ]
+        seen = np.array([sums @ sums for sums in ends])
         wider = widening(expected["scatter"], seen)
         return State(expected, steps=wider[:, None] * expected["steps"]), added
 
@@ -168,8 +170,11 @@ class WalkBound(Bound):
         steps, codes = expected["steps"], added["codes"]
         parts = []
         for reps in tiles(len(signs), max(1, CACHE_ELEMENTS // self.n)):
-            own = (np.cumsum(signs[reps][:, codes[at]] * one, axis=1) for at, one in enumerate(steps))
-            walks = (like(walk, self.columns[0].values) for walk in own)
+            walks_of_columns = (
+                np.cumsum(signs[reps][:, codes[at]] * steps_of_column, axis=1)
+                for at, steps_of_column in enumerate(steps)
+            )
+            walks = (like(walk, self.columns[0].values) for walk in walks_of_columns)
             parts.append(to_host(self._mean(walks)))
         return np.concatenate(parts)
 
@@ -205,7 +210,7 @@ class Ecce(WalkStatistic):
     """
 
     kind: Literal["max", "range"] = "range"
-    target: Target = "top_label"
+    target: TargetName = "top_label"
     name: ClassVar[str] = "ecce"
     traits: ClassVar[Traits] = _TRAITS
     reference: ClassVar[str] = "Arrieta-Ibarra et al. 2022"

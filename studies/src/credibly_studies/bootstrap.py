@@ -56,7 +56,7 @@ def bootstrap_test(
     """
     require_resamples(n_resamples)
     seed = as_seed(rng)
-    rows = as_rows(predictions, labels).sample
+    rows = as_rows(predictions, labels).example
     given = rows.predictions
     if not isinstance(rows.batch, Classes):
         raise UnsupportedError(
@@ -84,7 +84,7 @@ def bootstrapped(given: Any, seed: Seed, n_resamples: int) -> Iterator[tuple[Any
     n, xp = probs.shape[0], namespace(probs)
     rows_of = Uniforms(seed, Stream.ROWS)
     for d in range(n_resamples):
-        uniform = rows_of.block(slice(d, d + 1), slice(0, n))[0]
+        uniform = rows_of.draw(slice(d, d + 1), slice(0, n))[0]
         chosen = xp.asarray((uniform * n).astype(np.int64), device=device(probs))
         drawn = Replicates(xp.take(probs, chosen, axis=0), seed).labels(slice(d, d + 1))
         own = {name: xp.take(array, chosen, axis=0) for name, array in given.row_arrays().items()}

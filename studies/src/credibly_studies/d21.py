@@ -26,7 +26,7 @@ from credibly.raters.disagreement import class_evidence, overall_evidence
 from credibly.raters.loss import loss_evidence, single_evidence
 from credibly.raters.moments import Evidence
 from credibly.raters.population import Population
-from credibly.raters.two_passes import Cut, bins_of, edges_of
+from credibly.raters.two_passes import Binned, bins_of, edges_of
 from credibly.results.decompositions import DisagreementDecomposition, LossDecomposition
 from credibly.results.estimates import RootEstimate, signed_root
 from credibly.statistics.cells import Binning, Closed
@@ -64,7 +64,7 @@ def decompose_loss(
     >>> round(parts.calibration.value, 6)  # 2 ((0.625 - 0.65)^2 - 0.078125 / 3)
     -0.050833
     """
-    cut, rows = Cut(n_bins, binning, closed), as_rows(predictions, counts, sample_weight)
+    cut, rows = Binned(n_bins, binning, closed), as_rows(predictions, counts, sample_weight)
     population = _population(rows)
     parts = library_loss(rows, n_bins=n_bins, binning=binning, closed=closed)
     columns = printed_losses(population, loss_evidence, cut)
@@ -123,7 +123,7 @@ def disagreement(
     >>> round(parts.calibration.value, 6)  # (0.416667 - 0.45)^2 - 0.0625 / 3
     -0.019722
     """
-    cut, rows = Cut(n_bins, binning, closed), as_rows(predictions, counts, sample_weight)
+    cut, rows = Binned(n_bins, binning, closed), as_rows(predictions, counts, sample_weight)
     population = _population(rows)
     parts = library_disagreement(rows, n_bins=n_bins, binning=binning, closed=closed)
     calibration = _valued(parts.calibration, float(printed_losses(population, overall_evidence, cut).sum()))
@@ -172,7 +172,7 @@ def _valued(estimate: Any, value: Any) -> Any:
 def printed_losses(
     population: Population,
     evidence: Callable[[Dataset], Evidence],
-    cut: Cut,
+    cut: Binned,
     *,
     least: int | None = None,
 ) -> HostArray:

@@ -26,7 +26,7 @@ from credibly.hypotests.credal.constant_weights import (
     WeightSearch,
     combined,
     constant_finding,
-    on_host,
+    labels_on_host,
 )
 from credibly.hypotests.credal.task import SetTask, WeightsTask
 from credibly.hypotests.resampling.replicates import Replicates
@@ -157,7 +157,7 @@ def credal_test(
         progress=report,
     )
     search = WeightSearch(task.points.probs, chosen)
-    best = search.searched(on_host(task.observed), search.centre, "the centre")
+    best = search.searched(labels_on_host(task.observed), search.centre, "the centre")
     pairs = _random_pairs(task, search, best)
     told = None if report is None else lambda done: report(done, n_resamples + 1)
     values = paired_values([search.statistic], pairs, told)
@@ -174,11 +174,11 @@ def _random_pairs(
 ) -> Iterator[tuple[Point, Classes]]:
     """Yield the observation, then bootstrapped instances with random weights and labels drawn from them."""
     n, a, _ = search.points.shape
-    yield search.at(best.weights), on_host(task.observed)
+    yield search.at(best.weights), labels_on_host(task.observed)
     weights = np.random.default_rng([*task.seed, Stream.WEIGHTS]).dirichlet(np.ones(a), size=task.n_resamples)
     rows_of = Uniforms(task.seed, Stream.ROWS)
     for d in range(task.n_resamples):
-        rows = (rows_of.block(slice(d, d + 1), slice(0, n))[0] * n).astype(np.int64)
+        rows = (rows_of.draw(slice(d, d + 1), slice(0, n))[0] * n).astype(np.int64)
         probs = combined(search.points[rows], weights[d])
         yield Point._trusted(probs), Replicates(probs, task.seed).labels(slice(d, d + 1))
 

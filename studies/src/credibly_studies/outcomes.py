@@ -5,8 +5,8 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping, Sequence
 
+from credibly._arrays.binomial import clopper_pearson
 from credibly.evaluation import shown, shown_range
-from credibly.hypotests.resampling.pvalues import clopper_pearson
 from credibly_studies.results import Outcome
 
 SLACK = 0.05

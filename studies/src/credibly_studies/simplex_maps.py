@@ -16,7 +16,7 @@ from credibly.plots import INK, Picture, draws, mark
 from credibly.plots.simplex import TRIANGLE_AXES, in_triangle, triangle
 from credibly.predictions import Ensemble, Point, as_labels, as_point, as_predictions, paired
 from credibly.results.base import Result
-from credibly.statistics.batches import label_values
+from credibly.statistics.batches import one_hot
 from credibly.statistics.kde import KdeCe
 from credibly.statistics.pairwise import BandwidthPlan
 from credibly.statistics.protocol import Statistic
@@ -134,7 +134,7 @@ def error_over_simplex(
     points = lattice(n_steps, inner=True)
     # points of the inner lattice have no zeros
     weights = softmax(with_one(np.log(points)) @ kernel_keys(probs, plan.number).T)
-    observed = to_host(label_values(batch, namespace(point.probs), namespace(point.probs).float64))[0]
+    observed = to_host(one_hot(batch, namespace(point.probs), namespace(point.probs).float64))[0]
     gap = weights @ observed.T - points
     return SimplexMap(
         name="local calibration error",

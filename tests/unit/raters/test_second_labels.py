@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import credibly as cr
+from credibly._arrays.standard_errors import mean_error
 from credibly.predictions import SecondOrder
 from credibly.predictions.second_order import log_evidence
 from credibly.raters.annotators import crossed_error
@@ -25,7 +26,6 @@ from credibly.raters.second_labels import (
     pair_products,
     spread_scores,
 )
-from credibly.results.estimates import mean_error
 
 RNG = np.random.default_rng(0)
 LAWS = {
@@ -310,7 +310,7 @@ def test_four_labels_and_moments_are_unbiased() -> None:
     rows = cr.predictions.as_rows(
         cr.Point(np.tile([0.6, 0.2, 0.2], (len(counts), 1))), cr.LabelCounts(counts)
     )
-    squared = four_evidence(rows.sample).means[1][0]
+    squared = four_evidence(rows.example).means[1][0]
     assert p @ squared == pytest.approx((disagree - phi) ** 2)
     moments = factorial_moments(counts * 1.0, 4)
     shares = order_shares(counts * 1.0, 3)

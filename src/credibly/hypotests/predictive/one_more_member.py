@@ -55,11 +55,11 @@ _VECTORS = 199
 _FEWEST = 1.5
 """Members by weight below which no spread is known."""
 
-Rule = Literal["ranks", "spread"]
+MemberRule = Literal["ranks", "spread"]
 
 
 @dataclasses.dataclass(frozen=True)
-class LeftOut(LabelSource):
+class WithoutOneMember(LabelSource):
     """Labels that one member draws, for predictions without it.
 
     Attributes
@@ -141,13 +141,15 @@ def _of_members(predictions: Predictions, members: list[int]) -> Predictions:
     def kept(array: Array, axis: int) -> Array:
         return namespace(array).take(array, like(np.array(members), array), axis=axis)
 
-    found = predictions.replace_rows(**{name: kept(one, 1) for name, one in predictions.row_arrays().items()})
+    others = predictions.replace_rows(
+        **{name: kept(array, 1) for name, array in predictions.row_arrays().items()}
+    )
     weights = getattr(predictions, "weights", None)
     if weights is not None:
-        found._set(weights=None if len(members) == 1 else normalised(kept(as_float64(weights), 0)))
+        others._set(weights=None if len(members) == 1 else normalised(kept(as_float64(weights), 0)))
     if predictions.memo is not None:
-        found._set(memo={})
-    return found
+        others._set(memo={})
+    return others
 
 
 def _one_of(draws: Samples, seed: Seed, first_row: int) -> Drawn:
@@ -157,7 +159,7 @@ def _one_of(draws: Samples, seed: Seed, first_row: int) -> Drawn:
     xp = namespace(values)
 
     def labels(reps: slice) -> Reals:
-        uniform = uniforms.block(reps, slice(first_row, first_row + n), values if on_device else None)
+        uniform = uniforms.draw(reps, slice(first_row, first_row + n), values if on_device else None)
         uniform = uniform if on_device else like(uniform, values)
         chosen = xp.astype(clip(uniform * s, 0.0, s - 1.0), xp.int64)
         return Reals(xp.take_along_axis(values, chosen.T, axis=1).T)
@@ -165,7 +167,7 @@ def _one_of(draws: Samples, seed: Seed, first_row: int) -> Drawn:
     return Drawn(labels, on_device)
 
 
-def left_out_sources(predictions: Predictions, seed: Seed, n_resamples: int) -> list[LeftOut]:
+def left_out_sources(predictions: Predictions, seed: Seed, n_resamples: int) -> list[WithoutOneMember]:
     """Return a source of labels per member.
 
     None for one member, and for joint draws, whose p-value is a rank among the draws already. Of more members
@@ -180,45 +182,49 @@ def left_out_sources(predictions: Predictions, seed: Seed, n_resamples: int) -> 
     if len(members) > most:
         members = [members[at] for at in np.linspace(0, len(members) - 1, most).astype(int)]
     return [
-        LeftOut("independent", as_seed([*seed, 1 + at]), None, member=at) for at in members if shares[at] > 0
+        WithoutOneMember("independent", as_seed([*seed, 1 + at]), None, member=at)
+        for at in members
+        if shares[at] > 0
     ]
 
 
-def vectors_per_member(sources: Sequence[LeftOut]) -> int:
+def vectors_per_member(sources: Sequence[WithoutOneMember]) -> int:
     """Return how many label vectors every member draws."""
     return -(-_VECTORS // len(sources))
 
 
-def left_out_requests(targets: Sequence[Target], rows: Rows, sources: Sequence[LeftOut]) -> list[Request]:
+def left_out_requests(
+    targets: Sequence[Target], rows: Rows, sources: Sequence[WithoutOneMember]
+) -> list[Request]:
     """Return what is asked of labels to know every target without each of the members."""
     if not sources:
         return []
     return [
         Request(
-            [one for one in targets if _is_standard(one, rows) is standard],
+            [target for target in targets if _is_standard(target, rows) is standard],
             rows,
-            [dataclasses.replace(one, standard=standard) for one in sources],
+            [dataclasses.replace(source, standard=standard) for source in sources],
             vectors_per_member(sources),
             by_members=True,
         )
-        for standard in {_is_standard(one, rows): None for one in targets}
+        for standard in {_is_standard(target, rows): None for target in targets}
     ]
 
 
 def left_out_values(
-    targets: Sequence[Target], requests: Sequence[Request], found: Sequence[Answer]
+    targets: Sequence[Target], requests: Sequence[Request], answers: Sequence[Answer]
 ) -> list[list[HostArray]]:
     """Return, for every target, its values without each of the members from the answers to the requests."""
     values = {}
-    for request, answer in zip(requests, found, strict=True):
+    for request, answer in zip(requests, answers, strict=True):
         for target, line in zip(request.targets, zip(*answer, strict=True), strict=True):
-            values[id(target)] = [one.values for one in line]
+            values[id(target)] = [resampled.values for resampled in line]
     return [values[id(target)] for target in targets] if requests else []
 
 
 def _is_standard(target: Target, rows: Rows) -> bool:
     coverage = isinstance(target.statistic, (IntervalCoverage, QuantileCalibrationError))
-    return coverage and isinstance(rows.sample.predictions, Gaussian)
+    return coverage and isinstance(rows.example.predictions, Gaussian)
 
 
 def _shares(predictions: Predictions) -> HostArray:
@@ -238,11 +244,11 @@ class OneMore:
     """A p-value that counts the truth as one more member, and what it compares."""
 
     pvalue: float
-    rule: Rule
+    rule: MemberRule
 
 
 def one_more_pvalue(
-    values: Sequence[HostArray], sources: Sequence[LeftOut], predictions: Predictions
+    values: Sequence[HostArray], sources: Sequence[WithoutOneMember], predictions: Predictions
 ) -> OneMore:
     """Return the p-value of the truth as one more member.
 
@@ -260,7 +266,7 @@ def one_more_pvalue(
     OneMore
         The p-value.
     """
-    shares = _shares(predictions)[[one.member for one in sources]]
+    shares = _shares(predictions)[[source.member for source in sources]]
     shares = shares / shares.sum()
     number = float(1.0 / (shares**2).sum())
     table = np.stack(values)
@@ -268,7 +274,7 @@ def one_more_pvalue(
         spread = _by_spread(table, shares, number)
         if spread is not None:
             return OneMore(spread, "spread")
-    sides = [at_least_and_at_most(float(own[0]), own[1:]) for own in table]
+    sides = [at_least_and_at_most(float(row[0]), row[1:]) for row in table]
     above, below = (float(shares @ [side[at].mean() for side in sides]) for at in (0, 1))
     return OneMore(min(1.0, 2 * (1 + number * min(above, below)) / (1 + number)), "ranks")
 

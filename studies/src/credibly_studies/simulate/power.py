@@ -18,13 +18,13 @@ from typing import Any
 
 import numpy as np
 
+from credibly._arrays.binomial import clopper_pearson
 from credibly._arrays.checks import require_integer
 from credibly._arrays.engines import Engine
 from credibly._arrays.errors import InputError, InputTypeError, nearest
 from credibly._arrays.namespace import HostArray
 from credibly._arrays.philox import Seed, as_seed, takes_rng
 from credibly._arrays.progress import Progress, as_progress
-from credibly.hypotests.resampling.pvalues import clopper_pearson
 from credibly.results.base import Result, jsonable, require_level
 from credibly.scale.engines import as_engine
 from credibly_studies.checkpoints import Checkpoints

@@ -26,8 +26,8 @@ def test_gaussian_replicates_are_those_of_a_plain_loop_with_the_same_seed() -> N
     check = cr.predictive_check(given, labels, statistics=NAMES, n_resamples=15, rng=3)
     seed = as_seed(3)
     for d in range(15):
-        uniform = Uniforms(seed, Stream.RESTS).block(slice(d, d + 1), slice(0, 40))[0]
-        chosen = (Uniforms(seed, Stream.MEMBERS).block(slice(d, d + 1), slice(0, 40))[0] * 6).astype(int)
+        uniform = Uniforms(seed, Stream.RESTS).draw(slice(d, d + 1), slice(0, 40))[0]
+        chosen = (Uniforms(seed, Stream.MEMBERS).draw(slice(d, d + 1), slice(0, 40))[0] * 6).astype(int)
         member = chosen[0]
         assert check.bayesian.members[d] == member
         shared = mean[:, member] + std[:, member] * ndtri(uniform)
