@@ -150,12 +150,7 @@ def cases() -> dict[str, tuple[cr.recalibrate.Recalibration, Any, Any, Any]]:
             None,
         ),
         "ignorance": (cr.recalibrate.IgnoranceCalibration(), ensemble, histogram, None),
-        "ignorance with features": (
-            cr.recalibrate.IgnoranceCalibration(),
-            cr.Dirichlet(9 * means),
-            histogram,
-            features,
-        ),
+        "ignorance with features": (cr.recalibrate.IgnoranceCalibration(), ensemble, histogram, features),
         "neural alpha": (
             cr.recalibrate.AlphaCalibration(head="neural", hidden=(4,)),
             cr.Point(means),

@@ -74,6 +74,10 @@ def rater_test(
         A small p-value says that some raters give certain labels more often than others do for the same
         instances; `details.rater` names the clearest.
 
+    References
+    ----------
+    Good, *Permutation, parametric and bootstrap tests of hypotheses*, 2005.
+
     Examples
     --------
     >>> import numpy as np
@@ -196,18 +200,18 @@ def two_way_pvalue(counts: LabelCounts, mean: HostArray, variance: HostArray) ->
 
 
 def leaving_raters_out(
-    function: Callable[[Any, LabelCounts], Any], predictions: Any, counts: LabelCounts
+    predictions: Any, counts: LabelCounts, function: Callable[[Any, LabelCounts], Any]
 ) -> dict[str, Any]:
     """Compute something without the labels of each rater in turn.
 
     Parameters
     ----------
-    function : callable
-        Of predictions and counts, such as `decompose_loss`.
     predictions : Predictions or array
         What was predicted.
     counts : LabelCounts
         From `LabelCounts.from_annotations` or `LabelCounts.from_table`.
+    function : callable
+        Of predictions and counts, such as `decompose_loss`.
 
     Returns
     -------
@@ -215,11 +219,15 @@ def leaving_raters_out(
         What the function returns, by the name of the rater that was left out. Instances that only this rater
         labelled are left out too.
 
+    References
+    ----------
+    Tukey, *Bias and confidence in not quite large samples*, 1958, for leaving parts out.
+
     Examples
     --------
     >>> import credibly as cr
     >>> counts = cr.LabelCounts.from_table([[0, 0, 1], [1, 1, 1], [0, 0, 1]], n_classes=2)
-    >>> parts = cr.raters.leaving_raters_out(cr.brier, [[0.9, 0.1], [0.1, 0.9], [0.9, 0.1]], counts)
+    >>> parts = cr.raters.leaving_raters_out([[0.9, 0.1], [0.1, 0.9], [0.9, 0.1]], counts, cr.brier)
     >>> {name: round(part.value, 3) for name, part in parts.items()}
     {'rater 0': 0.553, 'rater 1': 0.553, 'rater 2': 0.02}
     """

@@ -50,6 +50,10 @@ def entropy_split(
     EntropySplit
         Intervals in nats that hold with probability `level`.
 
+    References
+    ----------
+    Ahdritz et al., *Provable uncertainty decomposition via higher-order calibration*, ICLR 2025.
+
     Examples
     --------
     >>> import numpy as np

@@ -76,6 +76,10 @@ def ignorance(
     off counts too: `mean_test` and `mean_part` say whether it is. If `counts` know who gave which label and
     raters differ, standard errors are over instances and raters.
 
+    References
+    ----------
+    Ahdritz et al., *Provable uncertainty decomposition via higher-order calibration*, ICLR 2025.
+
     Examples
     --------
     >>> import numpy as np

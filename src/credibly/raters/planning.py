@@ -61,6 +61,10 @@ def plan_second_labels(
     With one Dirichlet per instance an instance may get several labels. With members it gets one: plan again
     with the new counts. The gains hold if the stated ignorance is honest; test it first (`ignorance`).
 
+    References
+    ----------
+    Ferguson, *A Bayesian analysis of some nonparametric problems*, 1973, for the posterior.
+
     Examples
     --------
     >>> import credibly as cr

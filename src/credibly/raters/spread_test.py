@@ -303,4 +303,5 @@ def _nearness(law: Law, seed: Seed) -> HostArray:
     squares = (features**2).sum(axis=1)[:, None] + (some**2).sum(axis=1) - 2.0 * features @ some.T
     squares = np.maximum(squares, 0.0)
     apart = squares[squares > 1e-12]
-    return np.asarray(np.exp(-squares / (np.median(apart) if apart.size else 1.0)))
+    # half the median distance, and half of that: products of two kernels are wider than one
+    return np.asarray(np.exp(-4.0 * squares / (np.median(apart) if apart.size else 1.0)))

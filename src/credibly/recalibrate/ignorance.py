@@ -85,6 +85,11 @@ class IgnoranceCalibration(AlphaCalibration):
         given = checked(predictions)
         return super().alpha0(_mean(given), features=_inputs(given, features))
 
+    def _require_kind(self, predictions: Any) -> None:
+        if isinstance(predictions, Point):
+            SecondOrder.of(predictions)  # which says what to pass
+        super()._require_kind(predictions)
+
     def _fit(self, data: FitData, features: Array | None) -> Convergence:
         inputs = _inputs(data.predictions, features)
         return super()._fit(data.moved(_mean(data.predictions)), inputs)
