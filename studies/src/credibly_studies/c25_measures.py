@@ -109,10 +109,9 @@ def by_measure(models: Models, draws: int, run: Run) -> tuple[StudyTable, list[C
     gains: dict[str, Measured] = {}
     correlations: dict[str, dict[str, Measured]] = {"size": {}, "entropy": {}, "imprecision": {}}
     for place, (name, model) in enumerate(models.sets.items()):
+        labels, seed = models.labels, run.seed[0]
         scores = {
-            measure: epistemic_score(
-                model, models.labels, measure=measure, rng=run.seed[0], dependences=False
-            )  # type: ignore[arg-type]
+            measure: epistemic_score(model, labels, measure=measure, rng=seed, dependences=False)  # type: ignore[arg-type]
             for measure in MEASURES
         }
         wrong = ~to_host(scores["hartley"].right)
