@@ -33,6 +33,8 @@ from credibly.statistics.protocol import Bound, State
 
 _TIE = Bound.rounding
 
+_EQUAL = 64 * float(np.finfo(np.float64).eps)
+
 
 def settled(values: HostArray, term_size: float, n: int, rounding: float = _TIE) -> HostArray:
     """Return values (1 + b,) of a statistic, observation first, without differences that rounding explains.
@@ -143,7 +145,8 @@ def effect_and_score(observed: float, null: HostArray) -> tuple[float, float]:
     # infinite replicates have no mean; the centre of the finite ones would mislead
     effect = observed - float(null.mean() if finite else np.median(null))
     spread = float(null.std(ddof=1)) if null.size > 1 and finite else float("nan")
-    return effect, effect / spread if spread > 0 else float("nan")
+    varies = spread > _EQUAL * abs(observed)  # the mean of equal numbers is rounded
+    return effect, effect / spread if varies else float("nan")
 
 
 def require_finite_region(null: HostArray, tail: Tail, name: str) -> None:
