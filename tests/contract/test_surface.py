@@ -117,7 +117,7 @@ def test_the_surface_is_the_snapshot() -> None:
 
 
 def test_the_top_is_short_and_rooms_are_sorted() -> None:
-    # nouns, verbs of the README, statistics, errors; `audit`, `plan_labels`, `Monitor` and `Confidence` came later
+    # nouns, statistics, errors; `audit`, `plan_labels`, `Monitor` and `Confidence` too
     assert len(cr.__all__) <= 74
     for room in ROOMS:
         names = importlib.import_module(f"credibly.{room}").__all__
