@@ -55,6 +55,8 @@ RATERS_DIFFER = (
     "raters differ (p = {:.3g}), so labels of different instances depend on each other; a conflict also "
     "requires the gap to be clear with standard errors over instances and raters"
 )
+_SEVERAL = "needs several labels per instance: with one label every spread around the mean is equally likely"
+_ASK = "Ask for a second label of some instances, and pass `LabelCounts`."
 _LANDMARKS = 50
 _RATER_RESAMPLES = 199
 
@@ -75,49 +77,25 @@ class Paired:
         require_independent(rows, what)
         data = rows.loaded()
         if data is None:
-            raise UnsupportedError(
-                what,
-                "needs the rows in memory",
-                f"these are {rows.n} rows in chunks",
-                "Load some of them; a few thousand are enough.",
-            )
-        second = SecondOrder.of(data.predictions)
-        seen = data.observed
+            evidence = f"these are {rows.n} rows in chunks"
+            raise UnsupportedError(what, "needs the rows in memory", evidence, "Load a few thousand of them.")
+        second, seen = SecondOrder.of(data.predictions), data.observed
         if not isinstance(seen, LabelCounts):
-            raise UnsupportedError(
-                what,
-                "needs several labels per instance: with one label every spread around the mean is equally "
-                "likely",
-                "got one label per instance",
-                "Ask for a second label of some instances, and pass `LabelCounts`.",
-            )
+            raise UnsupportedError(what, _SEVERAL, "got one label per instance", _ASK)
         held = to_host(seen.counts)
         if held.dtype.kind not in "iu":
-            raise UnsupportedError(
-                what, "needs whole numbers of labels", "got soft labels", "Pass counts of raters."
-            )
+            rule = "needs whole numbers of labels"
+            raise UnsupportedError(what, rule, "got soft labels", "Pass counts of raters.")
         enough = held.sum(axis=1) > 1
         left = int((~enough).sum())
         if left == len(held):
-            raise UnsupportedError(
-                what,
-                "needs two labels of some instances: with one label every spread around the mean is equally "
-                "likely",
-                f"each of {counted(left, 'instance')} has one",
-                "Ask for a second label of some instances.",
-            )
+            raise UnsupportedError(what, _SEVERAL, f"each of {counted(left, 'instance')} has one", _ASK)
         notes = (*data.predictions.notes, *seen.notes)
         if left:
-            said = counted(left, "instance with one label says", "instances with one label say")
-            notes = (
-                *notes,
-                f"{said} nothing about spread and is left out"
-                if left == 1
-                else f"{said} nothing about spread and are left out",
-            )
-            kept = np.flatnonzero(enough)
-            return cls(Law.of(second[kept]), seen[kept], left, notes)
-        return cls(Law.of(second), seen, 0, notes)
+            said = counted(left, "instance with one label is", "instances with one label are")
+            notes = (*notes, f"{said} left out: one label says nothing about spread")
+        kept = np.flatnonzero(enough)
+        return cls(Law.of(second[kept]), seen[kept], left, notes)
 
 
 @takes_rng
