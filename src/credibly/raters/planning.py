@@ -73,10 +73,10 @@ def plan_second_labels(
     >>> plan.order, plan.gains.round(4)
     (array([0, 0]), array([0.0556, 0.0278]))
     """
-    given = as_predictions(predictions)
+    stated = as_predictions(predictions)
     budget = require_integer(budget, "budget", 1)
     require(raters is None or raters, "must name at least one", "Leave it out.", raters=raters)
-    second = SecondOrder.of(given)
+    second = SecondOrder.of(stated)
     second = second if counts is None else second.given(counts)
     law = Law.of(second)
     single = second.is_dirichlet and law.shares.shape[1] == 1
@@ -100,9 +100,17 @@ def plan_second_labels(
         names.append(name)
         n_labels[row] += 1
         if total is not None:
-            own, number = float(total[row]), int(n_labels[row])
-            heapq.heappush(heap, (-float(wide[row]) * own / ((own + number) * (own + number + 1.0)), row))
-    notes = (*given.notes,)
+            concentration, number = float(total[row]), int(n_labels[row])
+            heapq.heappush(
+                heap,
+                (
+                    -float(wide[row])
+                    * concentration
+                    / ((concentration + number) * (concentration + number + 1.0)),
+                    row,
+                ),
+            )
+    notes = (*stated.notes,)
     if len(order) < budget:
         rest = counted(budget - len(order), "label is", "labels are")
         why = "no instance or rater is left" if raters is not None else "members allow one label per instance"
@@ -156,7 +164,7 @@ class _Raters:
         free = [name for name, left in self.capacity.items() if left > 0 and name not in self.known[row]]
         if not self.named or not free:
             return None if self.named else ""
-        name = max(free, key=lambda one: self.capacity[one])
+        name = max(free, key=lambda rater: self.capacity[rater])
         self.capacity[name] -= 1
         self.known[row].add(name)
         return name

@@ -356,3 +356,13 @@ def test_an_evaluation_asks_whether_ignorance_is_honest() -> None:
     assert abs(repaired.gap.value) < 0.5 * abs(found.ignorance.found.gap.value)
     assert any("Repair the stated ignorance" in text for text, _ in found.headline.steps)
     assert cr.evaluate(stated.mean(), counts, statistics=["brier"], n_resamples=199, rng=0).ignorance is None
+
+
+def test_counts_are_asked_for() -> None:
+    for function in (cr.raters.agreement, cr.raters.rater_test):
+        with pytest.raises(cr.InputTypeError, match="must be LabelCounts; got list"):
+            function([[1, 2]])
+    with pytest.raises(cr.InputTypeError, match="must be LabelCounts; got list"):
+        cr.raters.entropy_split([[0.5, 0.5]], [[1, 2]])
+    with pytest.raises(cr.InputTypeError, match="Pass all members"):
+        cr.recalibrate.IgnoranceCalibration().fit(cr.Point([[0.5, 0.5]] * 2), cr.LabelCounts([[1, 1]] * 2))
