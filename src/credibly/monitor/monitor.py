@@ -40,20 +40,8 @@ from credibly.results.monitor import GroupEvidence, MonitorResult, Suspect, Trac
 
 FORMAT = "credibly monitor 1"
 _KEPT = (
-    "_seed",
-    "_book",
-    "_classes",
-    "_processes",
-    "_weights",
-    "_sizes",
-    "_grouped",
-    "_batches",
-    "_n",
-    "_impossible",
-    "_alarm",
-    "_trace",
-    "_together",
-    "positions",
+    *("_seed", "_book", "_classes", "_processes", "_weights", "_sizes", "_grouped", "_batches", "_n"),
+    *("_impossible", "_alarm", "_trace", "_together", "positions"),
 )
 """What the state holds besides the settings."""
 _WRITTEN = "Use what `Monitor.save` wrote."
