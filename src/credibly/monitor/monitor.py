@@ -78,8 +78,8 @@ class Monitor:
     batch, batches of one process) must be independent given the past, except inside `clusters`. If labels
     arrive only for some cases, and which ones depends on the label, no method has a guarantee.
 
-    Every row costs a bet that is fixed before its label is known. Weights of bets follow *fixed share*, so a
-    fault after many good rows is found nearly as fast as one at the start.
+    Every bet is fixed before the label of its row is known. Weights of bets follow *fixed share*, so a fault
+    after many good rows is found nearly as fast as one at the start.
 
     References
     ----------
