@@ -83,6 +83,11 @@ def reaches(bridge: Callable[..., float], case: Case, number: float, tolerance: 
         return False
 
 
+def rows_of(inputs: dict[str, Any]) -> int:
+    """Return the number of rows of a case."""
+    return len(next(values for name, values in inputs.items() if name != "levels"))
+
+
 def judge(
     package: str, measure: str, call: tuple[str, Callable[..., Any]], cases: list[Case], tolerance: float
 ) -> Verdict:
@@ -110,7 +115,7 @@ def judge(
     if len(reached) == len(answers):
         return dataclasses.replace(blank, verdict=OTHER, bridge=bridge[0])
     rest = [case for case, number in answers if not reaches(bridge[1], case, number, tolerance)]
-    case = min(rest, key=lambda one: len(one["inputs"]["labels"]))
+    case = min(rest, key=lambda one: rows_of(one["inputs"]))
     words = f"{bridge[0]}: {len(reached)} of {len(answers)} cases" if reached else ""
     example = smallest(measure, bridge[1], function, case, tolerance)
     return dataclasses.replace(blank, verdict=WRONG, bridge=words, example=example)
@@ -142,7 +147,7 @@ def smallest(
     if least is None:
         return {}
     row = 0
-    while row < len(least["inputs"]["labels"]) > 1:
+    while row < rows_of(least["inputs"]) > 1:
         fewer = {
             name: values if name == "levels" else values[:row] + values[row + 1 :]
             for name, values in least["inputs"].items()

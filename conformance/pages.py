@@ -63,7 +63,8 @@ def table_of(verdicts: Iterable[Verdict]) -> str:
     """Return the table of one package."""
     lines = ["| measure | call | verdict | cases | bridge, or smallest example |", "|---|---|---|---|---|"]
     for one in verdicts:
-        words = " ".join(filter(None, (cell(one.bridge), shown(one.example))))
+        refusals = "; ".join(f"refuses: {cell(reason)[:120]}" for reason in one.reasons)
+        words = " ".join(filter(None, (cell(one.bridge), shown(one.example), refusals)))
         cases = f"{one.taken}" + (f", {one.refused} not taken" if one.refused else "")
         link = f"[{one.measure}](definitions/{one.measure}.md)"
         lines.append(f"| {link} | `{cell(one.call)}` | {one.verdict} | {cases} | {words} |")
