@@ -25,6 +25,7 @@ from typing import Any
 
 import known
 import later
+import latest
 import numpy as np
 from scipy.stats import binom
 from worlds import LEVELS, Draw, Truth, World
@@ -40,7 +41,7 @@ sys.path.append(str(ROOT / "tools"))
 
 import board_runs  # noqa: E402, the path comes first
 
-WORLDS = [*known.WORLDS, *later.WORLDS]
+WORLDS = [*known.WORLDS, *later.WORLDS, *latest.WORLDS]
 CHUNK = 10  # data sets of one task
 CODE = (*board_runs.LIBRARY, "benchmarks/headlines/[!b]*.py")
 FRESH = 20_000
