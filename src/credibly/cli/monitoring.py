@@ -38,7 +38,7 @@ def monitor_file(typed: Typed) -> None:
     size = -1
     while True:
         if not typed.follow or _has_grown(typed.file, size):
-            size = _size(typed.file)
+            size = _size(typed.file) if typed.follow else size
             _take_new_rows(monitor, typed, output)
             result = monitor.result()
             _write(result, typed)

@@ -194,7 +194,10 @@ class Book:
 
     def _of_sets(self, given: ClassPredictions, shares: _Shares, seed: Seed) -> Payoffs:
         """Return what labels pay against the law of the set that is best for the set."""
-        credal = as_set(given, n_samples=_DRAWS, rng=seed)
+        sets = as_set(given, n_samples=_DRAWS, rng=seed)
+        credal = sets.replace_rows(
+            **{name: to_host(as_float64(one)) for name, one in sets.row_arrays().items()}
+        )
         centre = np.maximum(to_host(as_float64(given.mean().probs)), 1e-12)
         lower, upper = (np.ascontiguousarray(to_host(one).T) for one in singleton_bounds(credal))
         logs = np.empty((len(self.bets), len(centre)))

@@ -40,20 +40,8 @@ from credibly.results.monitor import GroupEvidence, MonitorResult, Suspect, Trac
 
 FORMAT = "credibly monitor 1"
 _KEPT = (
-    "_seed",
-    "_book",
-    "_classes",
-    "_processes",
-    "_weights",
-    "_sizes",
-    "_grouped",
-    "_batches",
-    "_n",
-    "_impossible",
-    "_alarm",
-    "_trace",
-    "_together",
-    "positions",
+    *("_seed", "_book", "_classes", "_processes", "_weights", "_sizes", "_grouped", "_batches", "_n"),
+    *("_impossible", "_alarm", "_trace", "_together", "positions"),
 )
 """What the state holds besides the settings."""
 _WRITTEN = "Use what `Monitor.save` wrote."
@@ -90,8 +78,8 @@ class Monitor:
     batch, batches of one process) must be independent given the past, except inside `clusters`. If labels
     arrive only for some cases, and which ones depends on the label, no method has a guarantee.
 
-    Every row costs a bet that is fixed before its label is known. Weights of bets follow *fixed share*, so a
-    fault after many good rows is found nearly as fast as one at the start.
+    Every bet is fixed before the label of its row is known. Weights of bets follow *fixed share*, so a fault
+    after many good rows is found nearly as fast as one at the start.
 
     References
     ----------
@@ -225,34 +213,27 @@ class Monitor:
         """
         names = _names(ids, None)
         host = to_host(labels.counts) if isinstance(labels, LabelCounts) else labels
-        host = to_host(host) if is_array(host) else np.asarray(host)
+        host = np.atleast_1d(to_host(host) if is_array(host) else np.asarray(host))
         values = dict(zip(names, host.tolist(), strict=False))
         missing = {name for batch in self._waiting for name in batch.missing}
         strange = [name for name in names if name not in missing]
         if strange or not len(names) == len(host) == len(values):
-            evidence = (
-                f"got {strange[0]!r}, which does not"
-                if strange
-                else f"got {len(names)} ids, {len(host)} labels"
-            )
+            counts = f"got {len(names)} ids, {len(host)} labels"
             raise InputError(
                 "`ids`",
                 "must each name one row that waits, with one label per id",
-                evidence,
+                f"got {strange[0]!r}, which does not" if strange else counts,
                 "Give the ids that `expect` was given, each once.",
             )
         arrived = [
-            {at: values[name] for name, at in batch.missing.items() if name in values}
+            (batch, {at: values[name] for name, at in batch.missing.items() if name in values})
             for batch in self._waiting
         ]
-        for batch, labels_of in zip(
-            self._waiting, arrived, strict=True
-        ):  # all are checked before any is kept
-            if labels_of:
-                batch.rows(labels_of, self._classes)
-        for batch, labels_of in zip(self._waiting, arrived, strict=True):
-            for at, value in labels_of.items():
-                batch.labels[at] = value
+        for batch, seen in arrived:  # all labels are checked before one is kept
+            if seen:
+                batch.rows(seen, self._classes)
+        for batch, seen in arrived:
+            batch.labels = [seen.get(at, label) for at, label in enumerate(batch.labels)]
         self._pay_whole_batches()
 
     def forget(self, ids: Any) -> None:
