@@ -138,11 +138,11 @@ def _write(result: MonitorResult, typed: Typed) -> None:
 
 def _show(result: MonitorResult, output: Output) -> None:
     rows: list[tuple[Cell, ...]] = [
-        (one.name, one.stated, one.observed, (one.low, one.high)) for one in result.tracked
+        (mean.name, mean.stated, mean.observed, (mean.low, mean.high)) for mean in result.tracked
     ]
     if output.terminal:
         changed: list[tuple[str, str]] = [
-            ("changed", f"{one.words} ({100 * one.share:.0f} %)") for one in result.where
+            ("changed", f"{suspect.words} ({100 * suspect.share:.0f} %)") for suspect in result.where
         ]
         output.pairs([(result.verdict(), result.sentence()), *changed])
     else:
@@ -153,6 +153,6 @@ def _show(result: MonitorResult, output: Output) -> None:
             ("onset", result.since),
         ]
         rows = [*((name, None, value, None) for name, value in facts), *rows]
-    rows += [(f"e-value of group {one.name}", None, one.evalue, None) for one in result.groups]
+    rows += [(f"e-value of group {group.name}", None, group.evalue, None) for group in result.groups]
     output.table(Table(COLUMNS, rows, PAIRS))
     output.notes(map(with_flags, result.notes))
