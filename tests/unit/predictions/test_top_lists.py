@@ -78,6 +78,7 @@ def test_impossible_lists_are_refused(logprobs: list[list[float]], match: str) -
         cr.Intervals.from_top_logprobs(logprobs)
 
 
+@pytest.mark.slow
 def test_the_headline_is_about_the_answer_whose_probability_is_listed() -> None:
     probs, rng = _world(3, tilt=1.0)
     labels = (probs.cumsum(axis=1) < rng.random((N, 1))).sum(axis=1)
@@ -89,6 +90,7 @@ def test_the_headline_is_about_the_answer_whose_probability_is_listed() -> None:
     assert found.headline.questions[-1].facts["question"] == "Is the width of its sets believable?"
 
 
+@pytest.mark.slow
 def test_lists_that_leave_most_open_cannot_tell() -> None:
     probs = np.full((N, 20), 0.05) + 0.01 * np.eye(20)[np.zeros(N, dtype=int)] - 0.0005
     probs /= probs.sum(axis=1, keepdims=True)
