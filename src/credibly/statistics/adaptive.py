@@ -76,14 +76,14 @@ class TCal(CellStatistic):
     refusal: ClassVar[str | None] = _REFUSAL
 
     def __post_init__(self) -> None:
-        check_target(self.target, "top_label", "classwise")
+        check_target(self, "top_label", "classwise")
         bins = self.most_bins
         power = is_whole(bins) and 1 <= bins <= 2**13 and not bins & (bins - 1)
         require(power, "must be a power of two from 1 to 8192", "Try 64.", most_bins=bins)
 
     def terms(self, predictions: Any, plan: Plan) -> Events:
         """Return the events of the finest bins."""
-        return dyadic_cells(predictions.probs, self.most_bins, self.target)
+        return dyadic_cells(predictions, self.most_bins, self.target)
 
     def size_of_terms(self, n: int, n_cells: int) -> float:
         """Return that of squared sums over a bin, of which n are taken away, in units of about their root."""

@@ -75,13 +75,13 @@ class CalibrationIndex(CellStatistic):
     in_evaluations: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        check_target(self.target, "top_label", "classwise")
+        check_target(self, "top_label", "classwise")
         inside = is_number(self.span) and 0 < self.span <= 1
         require(inside, "must be above 0 and at most 1", "Leave it out: it is then 2/3.", span=self.span)
 
     def terms(self, predictions: Any, plan: Plan) -> Events:
         """Return events in the 1024 cells of every class, of one class, or of the confidence."""
-        return dyadic_cells(predictions.probs, _CELLS, self.target)
+        return dyadic_cells(predictions, _CELLS, self.target)
 
     def value(self, sums: State) -> Array:
         """Return the index of every replicate, the mean over classes."""

@@ -80,14 +80,14 @@ class SmoothECE(CellStatistic):
     in_evaluations: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        check_target(self.target, "top_label", "classwise")
+        check_target(self, "top_label", "classwise")
         bandwidth, remedy = self.bandwidth, "Leave it out: it is then the error itself."
         inside = bandwidth is None or (is_number(bandwidth) and 2.0**-_NARROWEST <= bandwidth <= 1)
         require(inside, f"must be from 1/{2**_NARROWEST} to 1", remedy, bandwidth=bandwidth)
 
     def terms(self, predictions: Any, plan: Plan) -> Events:
         """Return events in the 1024 cells of the confidence, of one class, or of every class."""
-        return dyadic_cells(predictions.probs, _CELLS, self.target)
+        return dyadic_cells(predictions, _CELLS, self.target)
 
     def value(self, sums: State) -> Array:
         """Return the error of every replicate, the mean over classes."""
