@@ -55,11 +55,7 @@ class Stream(enum.IntEnum):
 
 def as_seed(rng: Any) -> Seed:
     """Turn what `numpy.random.default_rng` takes into a 128-bit key; a pair of words is a key already."""
-    if (
-        isinstance(rng, (tuple, list))
-        and len(rng) == 2
-        and all(_is_seed(word) and word < 2**64 for word in rng)
-    ):
+    if isinstance(rng, (tuple, list)) and len(rng) == 2 and all(_is_seed(a) and a < 2**64 for a in rng):
         return int(rng[0]), int(rng[1])  # the seed of an earlier result
     if isinstance(rng, np.random.RandomState):
         rng = rng._bit_generator  # which `default_rng` takes in every version of NumPy

@@ -105,9 +105,7 @@ class Predictions:
                 "For one instance write `predictions[i : i + 1]`.",
             )
         companions = {name: getattr(self, name) for name in self.companions}
-        arrays = self.row_arrays() | {
-            name: companion for name, companion in companions.items() if companion is not None
-        }
+        arrays = self.row_arrays() | {name: also for name, also in companions.items() if also is not None}
         if isinstance(rows, slice):
             taken = {name: array[rows, ...] for name, array in arrays.items()}
         else:

@@ -109,14 +109,9 @@ def _rows_of(predictions: Any, labels: Any, beside: dict[str, Any], classes: Seq
     if classes is not None and predictions.classes is None:
         predictions = named(predictions, tuple(str(name) for name in classes))
     new, reading_notes = _read(predictions, labels, beside, ordered=classes is not None)
-    plain = (
-        predictions if predictions.classes is None and predictions.index is None else named(predictions, None)
-    )
-    if notes or reading_notes:
-        plain = with_notes(plain, (*notes, *reading_notes))
-    return InMemory(
-        Dataset(plain, new.pop("labels", None), classes=predictions.classes, index=predictions.index, **new)
-    )
+    own_names = {"classes": predictions.classes, "index": predictions.index}
+    plain = with_notes(named(predictions, None), (*notes, *reading_notes))
+    return InMemory(Dataset(plain, new.pop("labels", None), **own_names, **new))
 
 
 def as_pair(predictions: Any, labels: Any) -> tuple[Predictions, Any]:
@@ -213,14 +208,12 @@ def _pixels(
     if label_shape is not None and len(label_shape) < 3:
         return predictions, labels, beside, ()  # refused as four axes are, with what images need
     if label_shape is not None and label_shape not in (shape[:3], (*shape[:3], 1)):
-        first = shape[:1] + shape[2:]
+        swapped = label_shape == shape[:1] + shape[2:]
         raise InputError(
             "`labels`",
             f"must have one class per pixel, shape {shape[:3]}",
             f"got shape {label_shape} with predictions {shape}",
-            "Put the classes last: `numpy.moveaxis(probs, 1, -1)`."
-            if label_shape == first
-            else "Check both shapes.",
+            "Put the classes last: `numpy.moveaxis(probs, 1, -1)`." if swapped else "Check both shapes.",
         )
 
     def per_row(value: Any) -> Any:

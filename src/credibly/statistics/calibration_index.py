@@ -123,9 +123,8 @@ def _indices(state: State, span: float, known: list[_Known]) -> Array:
     size, predicted = state["size"], state["expected"]
     xp = namespace(size)
     if not bool(xp.all(size == size[:1, :])):  # weights or predictions differ between replicates
-        rows = [
-            State({name: total[at : at + 1, :] for name, total in state.items()}) for at in range(len(size))
-        ]
+        every = (slice(at, at + 1) for at in range(len(size)))
+        rows = [State({name: sums[at, :] for name, sums in state.items()}) for at in every]
         return xp.concat([_indices(row, span, []) for row in rows])
     if not (known and bool(xp.all(known[0][0] == size[:1, :]) & xp.all(known[0][1] == predicted[:1, :]))):
         smoothers = [
@@ -135,10 +134,7 @@ def _indices(state: State, span: float, known: list[_Known]) -> Array:
         known[:] = [(size[:1, :], predicted[:1, :], smoothers)]
     residual = state["observed"] - predicted
     smoothers = known[0][2]
-    indices = [
-        xp.abs(xp.take(residual, smoother.cells, axis=1) @ smoother.lines.T) @ smoother.weight
-        for smoother in smoothers
-    ]
+    indices = [xp.abs(xp.take(residual, fit.cells, axis=1) @ fit.lines.T) @ fit.weight for fit in smoothers]
     return sum(indices[1:], indices[0]) / len(indices)
 
 

@@ -194,10 +194,9 @@ def quantile_grid(predictions: RealPredictions, levels: int | tuple[float, ...])
 
 
 def _are_levels(levels: Any) -> bool:
-    numbers = bool(levels) and all(isinstance(level, Real) for level in levels)
-    return numbers and all(
-        level < other for level, other in itertools.pairwise((0.0, *map(float, levels), 1.0))
-    )
+    if not levels or not all(isinstance(level, Real) for level in levels):
+        return False
+    return all(low < high for low, high in itertools.pairwise((0.0, *map(float, levels), 1.0)))
 
 
 picp = IntervalCoverage()

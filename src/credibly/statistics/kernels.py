@@ -181,10 +181,7 @@ def spaced_rows(rows: Rows, most: int) -> Predictions:
     if not others:  # on its device, with its graph
         return first
     arrays = [part.row_arrays() for part in (first, *others)]
-    together = {
-        name: np.concatenate([to_host(arrays_of_part[name]) for arrays_of_part in arrays])
-        for name in arrays[0]
-    }
+    together = {name: np.concatenate([to_host(part[name]) for part in arrays]) for name in arrays[0]}
     return first.replace_rows(**together)
 
 

@@ -21,7 +21,7 @@ import numpy as np
 
 from credibly._arrays.errors import UnsupportedError
 from credibly._arrays.namespace import HostArray, rows_within_budget, tiles, to_host
-from credibly._arrays.progress import Progress
+from credibly._arrays.progress import Progress, tell
 from credibly._arrays.standard_errors import ONE_CLUSTER, Moments, cluster_error, standard_error_of
 from credibly.predictions import (
     ClassPredictions,
@@ -130,10 +130,8 @@ class StatisticsTask(Task):
             return known
         predictions = remembering(rows.predictions) if len(self.chosen) > 1 else rows.predictions
         # without `bind`, whose checks were made when these statistics were planned
-        made = (
-            [chosen.statistic._bind(predictions, chosen.plan) for chosen in self.chosen],
-            notes_of_one(predictions),
-        )
+        bounds = [chosen.statistic._bind(predictions, chosen.plan) for chosen in self.chosen]
+        made = bounds, notes_of_one(predictions)
         if rows is self.example:
             self.__dict__["of_example"] = made
         return made
@@ -242,11 +240,8 @@ def estimates_over(
         task = StatisticsTask.of(sums, rows)
         total = _summed(task.sums, rows, progress)
         estimates = task.finish(total)
-        again = {
-            name: total.states[name]
-            for name, estimate in estimates.items()
-            if estimate.interval_refusal is SECOND_LOOK
-        }
+        unknfirst = (name for name, first in estimates.items() if first.interval_refusal is SECOND_LOOK)
+        again = {name: total.states[name] for name in unknfirst}
         looked = _summed(_Influence(task, again), rows).states if again else {}
         for name, moments in looked.items():
             error = standard_error_of(moments)[0]
@@ -267,8 +262,7 @@ def _summed(work: Callable[[Dataset], Sums], rows: Rows, progress: Progress | No
     if not isinstance(rows, InMemory):
         return rows.merged([work], progress)[0]
     total = work(rows.whole)
-    if progress is not None:
-        progress(rows.n, rows.n)
+    tell(progress, rows.n, rows.n)
     return total
 
 
@@ -403,13 +397,11 @@ class ChunkPairs:
         step, finish = partial(_step, self.planned, vectors), partial(_finish, self.planned, vectors)
         total: State | None = None
         notes: dict[str, None] = {}
-        for done, (sums_of_part, notes_of_part) in enumerate(
-            self.rows.engine.folds(step, chains, finish), start=1
-        ):
-            total = sums_of_part if total is None else total + sums_of_part
-            notes.update(dict.fromkeys(notes_of_part))
-            if progress is not None:
-                progress(done, len(chains))
+        parts = self.rows.engine.folds(step, chains, finish)
+        for done, (sums, remarks) in enumerate(parts, start=1):
+            total = sums if total is None else total + sums
+            notes.update(dict.fromkeys(remarks))
+            tell(progress, done, len(chains))
         assert total is not None
         return total, tuple(notes)
 
@@ -448,12 +440,8 @@ class ChunkPairs:
 def _between(estimate: Estimate, bound: Bound, sums: tuple[State, State], number: int) -> Estimate:
     """Return the estimate of a mean over pairs with the value over pairs of rows of different clusters."""
     values = bound.wild_values(*sums, np.ones((1, number)))
-    return dataclasses.replace(
-        estimate,
-        value=float(to_host(values)[0]),
-        notes=(*estimate.notes, PAIRS_OF_CLUSTERS),
-        n_clusters=number,
-    )
+    value, notes = float(to_host(values)[0]), (*estimate.notes, PAIRS_OF_CLUSTERS)
+    return dataclasses.replace(estimate, value=value, notes=notes, n_clusters=number)
 
 
 def pair_estimate(statistic: Statistic, rows: Rows, progress: Progress | None = None) -> Estimate:

@@ -210,15 +210,10 @@ class PairBound(Bound):
             nothing = namespace(pairs).zeros_like(pairs)
             return State(pairs=pairs, diagonal=nothing, weight=nothing)
         # k(p, p) = 1; a row of weight w stands for w rows, which differ from each other
-        plain = (
-            values
-            if meeting.labels.weights is None
-            else self.values(meeting.labels, meeting.rows, weighted=False)
-        )
+        labels, rows = meeting.labels, meeting.rows
+        plain = values if labels.weights is None else self.values(labels, rows, weighted=False)
         diagonal = self._inner(values, plain, meeting)
-        return State(
-            pairs=pairs, diagonal=diagonal, weight=total_weight(meeting.labels, meeting.rows, values)
-        )
+        return State(pairs=pairs, diagonal=diagonal, weight=total_weight(labels, rows, values))
 
     def _inner(self, left: Array, right: Array, meeting: Meeting) -> Array:
         xp = namespace(left)

@@ -119,10 +119,8 @@ def _line(sums: State) -> Line:
     flat = spread <= sums["floor"]
     spread = xp.where(flat, xp.zeros_like(spread), spread)
     finite = xp.isfinite(level)
-    both, mean = (
-        xp.where(finite, mean_of_rows, xp.zeros_like(mean_of_rows))
-        for mean_of_rows in (sums["both"] / weight, level)
-    )
+    both = xp.where(finite, sums["both"] / weight, 0.0)
+    mean = xp.where(finite, level, 0.0)
     slope = (both - centre * mean) / xp.where(flat, xp.full_like(spread, xp.inf), spread)
     # the smallest spread of all has the infinite z-score
     return Line(centre, spread, level, xp.where(finite, slope, xp.full_like(slope, -xp.inf)))

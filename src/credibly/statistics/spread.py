@@ -131,11 +131,9 @@ class OfSpread(LinearStatistic):
     def of_few_draws(self, number: int) -> str:
         """Return what so few draws do to their spread."""
         usual = (1.0 + 1.0 / number) * (number - 1.0) / (number - 3.0)
-        words = (
-            f"the spread of {number} draws is itself uncertain: with normal draws, a calibrated model has "
-        )
         return (
-            words + f"a mean squared z-score of {usual:.3g}; tests and bands allow for that, intervals do not"
+            f"the spread of {number} draws is itself uncertain: with normal draws, a calibrated model has "
+            f"a mean squared z-score of {usual:.3g}; tests and bands allow for that, intervals do not"
         )
 
     def observed_notes(self, sums: State) -> tuple[str, ...]:
@@ -255,16 +253,14 @@ class MomentTerms(Terms):
         if bins.shape[0] > 1:
             return State({name: count_cells(bins, self.n_cells, amount) for name, amount in terms.items()})
         fixed = bins[0, :]
-        return State(
-            {name: group_sums(amount, fixed, self.n_cells) + nothing for name, amount in terms.items()}
-        )
+        sums = {name: group_sums(amount, fixed, self.n_cells) for name, amount in terms.items()}
+        return State({name: total + nothing for name, total in sums.items()})
 
     def on_rows(self, labels: Labels) -> tuple[dict[str, HostArray], HostArray]:
         """Return what one label vector adds, by sum, and the weights of its rows, (n,) each, on the host."""
         every, weight = self.each(labels.values, *self.stated), labels.row_weights()
-        return {
-            name: np.broadcast_to(to_host(amount)[0], weight.shape) for name, amount in every.items()
-        }, weight
+        host = {name: to_host(amount)[0] for name, amount in every.items()}
+        return {name: np.broadcast_to(amount, weight.shape) for name, amount in host.items()}, weight
 
     def why_infinite(self, labels: Labels) -> tuple[str, str, str]:
         """Say in how many pools some number would add something infinite."""
@@ -275,9 +271,8 @@ class MomentTerms(Terms):
         """Return what every choice from its pool adds, by sum, (n, p) on the host."""
         assert self.pool is not None
         every = self.each(self.pool.labels, *self.stated)
-        return {
-            name: np.broadcast_to(to_host(amount), self.pool.values.shape) for name, amount in every.items()
-        }
+        shape = self.pool.values.shape
+        return {name: np.broadcast_to(to_host(amount), shape) for name, amount in every.items()}
 
     def wild_sums(
         self, labels: Labels, codes: HostArray, number: int, needs: frozenset[str]

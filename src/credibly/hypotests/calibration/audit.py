@@ -176,9 +176,8 @@ def audit(
     require_integer(min_size, "min_size", 1)
     report = as_progress(progress)
     seed = as_seed(rng)
-    rows, rater_notes = one_rater(
-        detached(as_rows(predictions, labels, clusters=clusters, blocks=blocks)), seed
-    )
+    rows = detached(as_rows(predictions, labels, clusters=clusters, blocks=blocks))
+    rows, rater_notes = one_rater(rows, seed)
     require_single(rows.example, "`audit`")
     predictions = rows.example.predictions
     as_sets, together = _tests_sets(predictions, hypothesis), rows.clusters
@@ -205,11 +204,7 @@ def audit(
     tested = adjusted_pvalues(source, n_resamples, level, separate=as_sets)
     names = rows.example.classes
     audited = _groups(source, tested, lattice, counted, names, level)
-    fixed = [
-        measure.named()
-        for measure, variance in zip(counted, source.variance, strict=True)
-        if not variance.any()
-    ]
+    fixed = [counted[at].named() for at, variance in enumerate(source.variance) if not variance.any()]
     left_out += tuple(f"{name} was skipped: the predictions leave no room for chance" for name in fixed)
     notes = [*predictions.notes, *rater_notes, *joined, *lattice.notes, *left_out, *source.notes]
     return AuditResult(
@@ -304,9 +299,8 @@ def _measures(
         else:
             measures.append(AuditMeasure(name))
     if as_sets:
-        measures = [
-            dataclasses.replace(measure, bound=side) for measure in measures for side in ("upper", "lower")
-        ]
+        sides: tuple[Literal["upper", "lower"], ...] = ("upper", "lower")
+        measures = [dataclasses.replace(measure, bound=side) for measure in measures for side in sides]
     require(measures, "must name at least one that applies", "Leave it out.", measures=asked)
     return tuple(dict.fromkeys(measures)), tuple(notes)
 

@@ -222,11 +222,9 @@ def _gains(
     fold = fold if codes is None else fold[codes]
     for some in tiles(len(middle), max(1, CACHE_ELEMENTS // n)):
         at = middle[some, None]
-        stated_cdf = to_host(predictions.cdf(like(np.repeat(at, n, axis=1), predictions._leading)))
-        order = np.argsort(
-            stated_cdf, axis=1
-        )  # once: folds keep this order, so they need no sorting of their own
-        stated, parts = np.take_along_axis(stated_cdf, order, axis=1), fold[order]
+        cdf = to_host(predictions.cdf(like(np.repeat(at, n, axis=1), predictions._leading)))
+        order = np.argsort(cdf, axis=1)  # once: folds keep this order, so they need no sorting of their own
+        stated, parts = np.take_along_axis(cdf, order, axis=1), fold[order]
         events = (y[order] <= at).astype(np.float64)
         plain = (events - events.mean(axis=1, keepdims=True)) ** 2
         together, alone = plain - (events - _recalibrated(stated, events)) ** 2, np.zeros_like(plain)

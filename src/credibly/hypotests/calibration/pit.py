@@ -285,9 +285,7 @@ def asking_shares(
         sources = LabelSource.each(hypothesis, seed, n_resamples, few)
         (every,) = yield [Request([Target(bind, finish=_shares)], rows, sources, n_resamples, progress)]
         # of several members, the one whose labels these are most like
-        nearest = max(
-            (resampled for (resampled,) in every), key=lambda resampled: curve_pvalues(resampled.values)[0]
-        )
+        nearest = max((test for (test,) in every), key=lambda test: curve_pvalues(test.values)[0])
         bound, curves = nearest.bound, nearest.values
         notes = (*bound.notes, *drawing_notes(few, hypothesis == "bayesian"))
     else:

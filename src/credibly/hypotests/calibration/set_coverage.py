@@ -165,9 +165,7 @@ def coverage_of(rows: Rows, seed: Seed, n_resamples: int, *, claimed: float | No
     hits = Events(np.full(n, claimed), event=np.ones(n, dtype=np.uint8))
     split = {by: hits.split(place, names.size) for by, (names, place) in strata.items()}
     # one part alone is the average
-    compared = {
-        f"coverage_by_{by}": hits_of_parts for by, hits_of_parts in split.items() if hits_of_parts.n_parts > 1
-    }
+    compared = {f"coverage_by_{by}": hit for by, hit in split.items() if hit.n_parts > 1}
     searches: dict[str, Search] = {}
     if features is not None:
         table, folds = _standardised(features, n), _folds_of(n, seed, codes)
@@ -294,18 +292,13 @@ def _facts(claimed: float, rows: Dataset) -> _Facts:
         predictions = PredictionIntervals(*central_interval(predictions, claimed), claimed)
     if isinstance(predictions, PredictionIntervals) and isinstance(batch, Reals):
         beyond, values = to_host(predictions.beyond(batch))[0], to_host(batch.values)[0]
-        ends = (
-            (values == to_host(predictions.lower)) | (values == to_host(predictions.upper))
-            if central
-            else None
-        )
-        size = to_host(predictions.sizes())
-        outside = np.maximum(to_host(predictions.lower) - values, values - to_host(predictions.upper))
+        low, high = to_host(predictions.lower), to_host(predictions.upper)
+        ends = (values == low) | (values == high) if central else None
+        size, outside = to_host(predictions.sizes()), np.maximum(low - values, values - high)
         return _Facts(beyond == 0, size, size + 2.0 / (1.0 - claimed) * beyond, outside, ends, *beside)
     if isinstance(predictions, PredictionSets) and isinstance(batch, Classes):
-        return _Facts(
-            to_host(predictions.held(batch))[0], to_host(predictions.sizes()), None, None, None, *beside
-        )
+        covered, sizes = to_host(predictions.held(batch))[0], to_host(predictions.sizes())
+        return _Facts(covered, sizes, None, None, None, *beside)
     raise UnsupportedError(
         "`set_coverage`",
         "takes one label per instance",

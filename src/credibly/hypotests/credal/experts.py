@@ -81,22 +81,17 @@ class View:
 
     def scores(self, credal: CredalSet, features: HostArray | None) -> Scores:
         """Return the columns: the same whatever the order of the members."""
-        columns_of_set = [
-            column / scale for column, scale in zip(_set_scores(credal), self.scales, strict=True)
-        ]
-        n, k = columns_of_set[0].shape
+        pairs = zip(_set_scores(credal), self.scales, strict=True)
+        columns = [column / scale for column, scale in pairs]
+        n, k = columns[0].shape
 
         def of_class(values: HostArray, j: int) -> HostArray:
             column = np.zeros((n, k))
             column[:, j] = values
             return np.asarray(column - column.mean(axis=1, keepdims=True))
 
-        columns = [*columns_of_set]
-        columns += [
-            0.7 * of_class(column[:, j], j)
-            for column in (columns_of_set[0], columns_of_set[3])
-            for j in self.classes
-        ]
+        ends = columns[0], columns[3]
+        columns += [0.7 * of_class(column[:, j], j) for column in ends for j in self.classes]
         columns += [of_class(np.ones(n), j) for j in self.classes]
         n_own = len(columns)
         if self.centre is not None:

@@ -113,10 +113,8 @@ def held_out_share(learned: HostArray, mean: HostArray) -> float:
 def _kept_spread(tested: Array, mean: Array, seen: Classes) -> float:
     """Return the factor that gives deviations of the learned combination from the mean their true spread."""
     labels = to_host(seen.values)[0].astype(np.int64)[:, None]
-    learned_share, equal = (
-        np.take_along_axis(to_host(probs), labels, axis=1)[:, 0] for probs in (tested, mean)
-    )
-    return math.sqrt(held_out_share(learned_share, equal))
+    likely = (np.take_along_axis(to_host(probs), labels, axis=1)[:, 0] for probs in (tested, mean))
+    return math.sqrt(held_out_share(*likely))
 
 
 _ARRAYS = 3  # of (replicates, n, k) alive at once while combinations of folds are put in order

@@ -186,7 +186,7 @@ def kernel_values(statistic: Skce, probs: HostArray, labels: Classes) -> HostArr
     rows, scale = np.arange(n), -1.0 / float(statistic.bandwidth)
     classes = to_host(labels.values).astype(np.int64)
     grid = list(tiles(n, _TILE))
-    values_of_pairs_of_rows = np.empty(b)
+    errors = np.empty(b)
     for d in range(b):
         places = np.ascontiguousarray(probs[d])
         residual = np.negative(places)
@@ -199,8 +199,8 @@ def kernel_values(statistic: Skce, probs: HostArray, labels: Classes) -> HostArr
             kernel[:, inside:] *= 2.0
             kernel[rows[:inside], rows[:inside]] = 0.0
             total += np.vdot(residual[part], kernel @ residual[part.start :])
-        values_of_pairs_of_rows[d] = total
-    return np.asarray(values_of_pairs_of_rows / (n * (n - 1)))
+        errors[d] = total
+    return np.asarray(errors / (n * (n - 1)))
 
 
 def counted_in_pairs(statistic: CellStatistic) -> bool:

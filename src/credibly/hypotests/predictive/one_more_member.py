@@ -141,9 +141,8 @@ def _of_members(predictions: Predictions, members: list[int]) -> Predictions:
     def kept(array: Array, axis: int) -> Array:
         return namespace(array).take(array, like(np.array(members), array), axis=axis)
 
-    others = predictions.replace_rows(
-        **{name: kept(array, 1) for name, array in predictions.row_arrays().items()}
-    )
+    arrays = {name: kept(array, 1) for name, array in predictions.row_arrays().items()}
+    others = predictions.replace_rows(**arrays)
     weights = getattr(predictions, "weights", None)
     if weights is not None:
         others._set(weights=None if len(members) == 1 else normalised(kept(as_float64(weights), 0)))

@@ -178,7 +178,7 @@ def predictive_check(
     )
     drawn = (n_resamples, seed, report)
     check = answered(
-        asking_check(rows, statistics, *drawn, hypothesis=hypothesis, grouped=True, rater_notes=notes)
+        asking_check(rows, statistics, *drawn, hypothesis=hypothesis, grouped=True, more_notes=notes)
     )
     forget(rows)
     return check
@@ -193,7 +193,7 @@ def asking_check(
     *,
     hypothesis: Literal["both", "bayesian", "independent"] = "both",
     grouped: bool,
-    rater_notes: tuple[str, ...] = (),
+    more_notes: tuple[str, ...] = (),
 ) -> Asking[PredictiveCheck]:
     """Return the check of rows, and of their groups where `grouped`; see :func:`predictive_check`."""
     require_single(rows.example, "`predictive_check`")
@@ -247,7 +247,7 @@ def asking_check(
     settings = {"n_resamples": int(n_resamples), "seed": list(seed), "hypothesis": hypothesis}
     every: dict[Hypothesis, list[HypothesisCheck]] = {name: [] for name in names}
     totals: dict[Hypothesis, list[list[HostArray]]] = {name: [] for name in names}
-    notes = [*predictions.notes, *rater_notes, *left_out]
+    notes = [*predictions.notes, *more_notes, *left_out]
     numbers = None if together is None else _numbers(parts, together)
     for source, resampled in zip(sources, values, strict=True):
         more = one_more if apart and source.hypothesis == "bayesian" else None

@@ -135,9 +135,8 @@ def targets_of(
                 targets.append(Target(statistic.bind, level, finish, False, None, statistic))
                 continue
             plan = planned([statistic], part)[0].plan if whole is None else statistic.plan(part)
-            targets.append(
-                Target(partial(statistic.bind, plan=plan), level, finish, additive, plan, statistic)
-            )
+            bind = partial(statistic.bind, plan=plan)
+            targets.append(Target(bind, level, finish, additive, plan, statistic))
     return targets
 
 
@@ -197,9 +196,8 @@ def jobs_of(
     With `whole`, targets of groups are bound to all rows, too.
     """
     predictions = dataset.predictions
-    inside = (
-        _rows_of_groups(dataset) if any(target.group is not None for target in targets) and not whole else {}
-    )
+    grouped = not whole and any(target.group is not None for target in targets)
+    inside = _rows_of_groups(dataset) if grouped else {}
     jobs = []
     for place, target in enumerate(targets):
         if target.key not in known:

@@ -122,9 +122,8 @@ def side_by_side(askings: Sequence[Asking[Any]]) -> Asking[list[Any]]:
                 results[place] = end.value
             except UnsupportedError as error:
                 results[place] = error
-        received = iter(
-            (yield [request for requests in asked.values() for request in requests]) if asked else []
-        )
+        all_requests = [request for requests in asked.values() for request in requests]
+        received = iter((yield all_requests) if asked else [])
         steps = {
             place: partial(askings[place].send, [next(received) for _ in requests])
             for place, requests in asked.items()
@@ -137,11 +136,9 @@ def answers(requests: Sequence[Request]) -> list[Answer]:
     alike: dict[tuple[int, int], list[Request]] = {}
     for request in requests:
         alike.setdefault((id(request.rows), request.n_resamples), []).append(request)
-    by_request = {
-        id(request): answer
-        for group in alike.values()
-        for request, answer in zip(group, _joint(group), strict=True)
-    }
+    by_request: dict[int, Answer] = {}
+    for group in alike.values():
+        by_request |= zip(map(id, group), _joint(group), strict=True)
     return [by_request[id(request)] for request in requests]
 
 
@@ -156,9 +153,8 @@ def _joint(requests: Sequence[Request]) -> list[Answer]:
                 wishes = {}
                 sources.append((draw, wishes))
             every = [wishes.setdefault(target.key, Wish(target)) for target in request.targets]
-            wanted.append(
-                [(wish, wish.add(target)) for wish, target in zip(every, request.targets, strict=True)]
-            )
+            pairs = zip(every, request.targets, strict=True)
+            wanted.append([(wish, wish.add(target)) for wish, target in pairs])
     asked = [(draw, list(wishes.values())) for draw, wishes in sources]
     _evaluate(asked, requests[0], any(request.by_members for request in requests))
     read = iter([[wish.found(at) for wish, at in line] for line in wanted])
@@ -258,9 +254,8 @@ class _Work:
         chunk = dataclasses.replace(chunk, predictions=predictions)
         notes = as_point(predictions)[1] if isinstance(predictions, ClassPredictions) else predictions.notes
         parts: dict[str, list[State]] = defaultdict(list)
-        every = as_replicates_see(
-            [(source.draw, source.targets) for source in self.asked], chunk, self.n_resamples
-        )
+        asked = [(source.draw, source.targets) for source in self.asked]
+        every = as_replicates_see(asked, chunk, self.n_resamples)
         for order, (draw, seen, jobs) in enumerate(every):
             drawing = draw(seen) if self.reps.stop else None
             kept_rows, shared = _inside(self.asked[order].picked, chunk), sharing_work(jobs)

@@ -116,11 +116,10 @@ class WildSums:
         """Return what a member's probabilities, taken as shares of labels, add in every cluster."""
         assert isinstance(chunk.predictions, ClassPredictions)
         batch, predictions = chunk.batch, chunk.predictions
-        probs = (
-            predictions.left_out
-            if isinstance(predictions, WithoutMember)
-            else member_probs(predictions)[:, member, :]
-        )
+        if isinstance(predictions, WithoutMember):
+            probs = predictions.left_out
+        else:
+            probs = member_probs(predictions)[:, member, :]
         every = (
             dataclasses.replace(batch, values=0 * batch.values + c, weights=as_float64(probs[:, c])[None, :])
             for c in range(predictions.n_classes)
@@ -206,9 +205,8 @@ def wild(
                 apart = State({key: sums - drew[key] for key, sums in added.items()})
                 values_of_members[at] = evaluate(bound, *bound.widened(moved, apart), drawn[at])
             values[name].append(values_of_members)
-    return [
-        Resampled(states[statistic.name][0], np.concatenate(values[statistic.name])) for statistic in chosen
-    ]
+    names = [statistic.name for statistic in chosen]
+    return [Resampled(states[name][0], np.concatenate(values[name])) for name in names]
 
 
 def _all_at_once(statistic: Statistic, rows: Rows, clusters: Clusters) -> tuple[Bound, State, State]:
@@ -223,9 +221,8 @@ def _all_at_once(statistic: Statistic, rows: Rows, clusters: Clusters) -> tuple[
     bound = (
         statistic.bind_part(part.predictions, rows.n)
         if isinstance(statistic, Subsampled)
-        else statistic.bind(
-            part.predictions, statistic.plan(InMemory(part))
-        )  # weights count for the plan, too
+        # weights count for the plan, too
+        else statistic.bind(part.predictions, statistic.plan(InMemory(part)))
     )
     return bound, *bound.wild_sums(part.batch, clusters.codes(part.clusters), clusters.number)
 
