@@ -10,7 +10,7 @@ from typing import Any
 
 
 class Remedy(str):
-    """What to do about an error, for those who call from Python; it also knows what others can be told.
+    """What to do about an error, for callers from Python; `elsewhere` has the words for others.
 
     Attributes
     ----------

@@ -312,7 +312,7 @@ def _rounding(terms: int) -> float:
 
 
 def _rows_of_tile(elements: int) -> int:
-    """Return how many rows of so many elements make a tile of which three copies stay in cache."""
+    """Return how many rows of so many elements make a tile; three copies of it stay in cache."""
     return max(1, CACHE_ELEMENTS // 2 // max(1, elements))
 
 
@@ -393,7 +393,7 @@ def tiles(length: int, size: int) -> Iterator[slice]:
 
 
 def concatenated(parts: Iterable[Array], n: int) -> Array:
-    """Return parts one below the other, n rows in all; on the host one at a time is held beside the whole."""
+    """Return parts one below the other, n rows in all; on the host, parts are copied one at a time."""
     rest = iter(parts)
     first = next(rest)
     if not is_numpy(first):

@@ -191,7 +191,7 @@ def by_class(entry: list[Any]) -> dict[str, Any]:
 def _from_scored(obj: list[Any]) -> Point:
     """Return the probabilities of what a pipeline returned, with the names of the classes."""
     rows = [by_class(entry) for entry in obj]
-    # an order that nobody means by 0, 1, ...: labels that are such numbers are refused, not guessed at
+    # an order that nobody would number 0, 1, ...: such labels are refused, not guessed at
     names = tuple(sorted(rows[0], reverse=True))
     numbers = numbers_of(names)
     if numbers is not None:
@@ -227,7 +227,7 @@ def column_names(frame: Any) -> list[Any]:
 
 
 def loaded(source: Any, labels: Any, **options: Any) -> Any:
-    """Return the dataset of a path or a data frame; `said` are further options of `load`."""
+    """Return the dataset of a path or a data frame; `options` are passed to `load`."""
     # What a user holds is read where files are: the arrow from predictions to io exists while this runs and
     # not while the modules load.
     # tach-ignore(a path or a data frame in place of predictions is read by the room above)

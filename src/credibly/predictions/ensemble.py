@@ -318,7 +318,7 @@ def is_list_of_members(value: Any) -> bool:
 
 
 MANY_MEMBERS = 32
-"""From so many members on, eight times as many as instances are refused until the axis is said."""
+"""With at least so many members, eight times as many as instances are refused unless the axis is named."""
 
 
 def members_second(

@@ -37,7 +37,7 @@ from credibly.predictions.prediction_sets import remedy_without_probs
 from credibly.predictions.rows import InMemory, Rows
 
 ROUTINE = "routine"
-"""Code of the notes that every reading has, which need no place beside a number."""
+"""Code of the notes that every reading has, which are not repeated with a number."""
 
 
 def as_rows(
@@ -217,7 +217,7 @@ def _pixels(
         )
 
     def per_row(value: Any) -> Any:
-        """Return one value per pixel, or that of its image."""
+        """Return one value per pixel, or the value of its image for each."""
         if value is None or isinstance(value, Mapping) or is_frame(value):
             return value
         array = as_names(value, "groups") if not is_array(value) else value
@@ -295,7 +295,7 @@ def with_notes(predictions: Predictions, notes: Sequence[str]) -> Predictions:
 
 
 def _of_dataset(data: Dataset, labels: Any, beside: Mapping[str, Any]) -> Rows:
-    """Return data that were read; what is given beside them takes the place of their own."""
+    """Return data that were read; what is passed along with them replaces their own."""
     notes = [note for note in data.notes if getattr(note, "code", "") != ROUTINE]
     predictions = named(with_notes(data.predictions, notes), data.classes, data.index)
     new, reading_notes = _read(predictions, labels, beside, ordered=data.classes_ordered)
@@ -306,7 +306,7 @@ def _of_dataset(data: Dataset, labels: Any, beside: Mapping[str, Any]) -> Rows:
 def _read(
     predictions: Predictions, labels: Any, beside: Mapping[str, Any], *, ordered: bool
 ) -> tuple[dict[str, Any], list[str]]:
-    """Return what is given beside predictions as a dataset holds it, by name, and how it was read."""
+    """Return labels and the other arguments as a dataset holds them, by name, and how they were read."""
     new: dict[str, Any] = {}
     notes: list[str] = []
     if labels is not None:
@@ -352,7 +352,7 @@ def require_independent(source: Any, what: str) -> None:
 
 
 def cluster_codes(predictions: Any, clusters: Any = None, blocks: int | None = None) -> HostArray | None:
-    """Return the number of the cluster of every row, as said here or as the data bring it.
+    """Return the number of the cluster of every row, from the arguments or from the data.
 
     None where all rows are independent.
     """
@@ -364,7 +364,7 @@ def cluster_codes(predictions: Any, clusters: Any = None, blocks: int | None = N
 
 
 def require_no_labels(labels: object, sample_weight: object = None) -> None:
-    """Raise where labels are given beside chunks, which bring their own."""
+    """Raise if labels are given with chunks, which bring their own."""
     if labels is not None or sample_weight is not None:
         raise InputError(
             "`labels` and `sample_weight`",

@@ -59,12 +59,12 @@ class Samples(RealPredictions):
 
     @property
     def n_draws(self) -> int:
-        """Number of draws per instance, those of all members."""
+        """Number of draws per instance, over all members."""
         return math.prod(self.values.shape[1:])
 
     @property
     def n_exchanged(self) -> int:
-        """Number of draws that a label can be exchanged with: those of one member, or of all."""
+        """Number of draws that a label can be exchanged with: of one member, or of all."""
         several = self.values.ndim == 3 and self.values.shape[2] > 1
         return int(self.values.shape[-1]) if several else self.n_draws
 
@@ -239,7 +239,7 @@ class LeftOut(Samples):
         # without number j the mean moves by a_j / (p - 1), and the sum of squares loses a_j^2 p / (p - 1)
         every = xp.sum(away * away, axis=1, keepdims=True)
         squares = every - away * away * (p / (p - 1))
-        # less than rounding leaves cannot be told from nothing, whose z-scores overflow
+        # less than rounding leaves counts as nothing, or z-scores would overflow
         squares = xp.maximum(squares, _ROUNDING * every)
         low, high = self.ordered[:, :1], self.ordered[:, -1:]
         least = xp.where(self.pool == low, self.ordered[:, 1:2], low)

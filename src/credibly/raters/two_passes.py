@@ -103,7 +103,7 @@ def summarise(
 def _reader(
     population: Population, locate: Callable[[Dataset], InCells], least: int | None
 ) -> Callable[[Callable[[Evidence, Array], State]], State]:
-    """Return what adds up a function over all tiles; those of small populations are kept between passes."""
+    """Return what adds up a function over all tiles; tiles of small populations are kept between passes."""
     if population.n * population.n_classes > _KEPT_ELEMENTS:
         return lambda function: population.sum(partial(_of_cells, function, locate), least=least)
     kept = list(population.map(locate, least=least))

@@ -16,7 +16,7 @@ from credibly.predictions import Classes, Counts, Labels
 def widening(scatter: Any, seen: Any) -> HostArray:
     """Return the factor, at least 1, by which sums over clusters vary less than independent rows would.
 
-    Both are variances: `scatter` that of independent rows, `seen` the sum of the squared sums.
+    Both are variances: `scatter` under independence, `seen` the sum of the squared sums.
     """
     ratio = np.divide(scatter, seen, out=np.ones(np.shape(seen)), where=np.asarray(seen) > 0)
     return np.asarray(np.sqrt(np.maximum(1.0, ratio)))

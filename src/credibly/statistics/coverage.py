@@ -171,7 +171,7 @@ class QuantileCalibrationError(LinearStatistic):
         return xp.sum((away / sums["size"]) ** 2, axis=1)
 
     def size_of_terms(self, n: int, n_cells: int) -> float:
-        """Return that of shares."""
+        """Return 1, the magnitude of shares."""
         return 1.0
 
     def _bind(self, predictions: Predictions, plan: Plan) -> Bound:
@@ -185,7 +185,7 @@ class QuantileCalibrationError(LinearStatistic):
 
 
 def quantile_grid(predictions: RealPredictions, levels: int | tuple[float, ...]) -> tuple[Array, Array]:
-    """Return quantiles (n, l) and their levels (l,); those of `Quantiles` where only a number is given."""
+    """Return quantiles (n, l) and their levels (l,); `Quantiles` keep their own if only a number is given."""
     if isinstance(predictions, Quantiles) and isinstance(levels, int):
         return as_float64(predictions.values), as_float64(predictions.levels)
     chosen = [j / levels for j in range(1, levels)] if isinstance(levels, int) else list(levels)

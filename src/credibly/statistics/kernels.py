@@ -79,7 +79,7 @@ def _by_differences(left: HostArray, right: HostArray) -> Any:
 
 
 def _from_products(left: HostArray, right: HostArray) -> HostArray:
-    """Return euclidean distances, those of near rows from differences."""
+    """Return euclidean distances from products, or from differences if rows are near."""
     size, other = np.vecdot(left, left)[:, None], np.vecdot(right, right)
     apart = np.empty((left.shape[0], right.shape[0]))
     for rows in tiles(left.shape[0], max(_FEWEST_ROWS, CACHE_ELEMENTS // max(1, right.shape[0]))):
@@ -170,7 +170,7 @@ def spaced(n: int, most: int) -> np.ndarray[Any, Any]:
 
 
 def spaced_rows(rows: Rows, most: int) -> Predictions:
-    """Return at most `most` evenly spaced rows, of which a bandwidth is made; of classes mean predictions.
+    """Return at most `most` evenly spaced rows for choosing a bandwidth; class predictions are averaged.
 
     Rows with weights are spaced as if each were listed as often as its weight says: one of weight 0 is not.
     """
@@ -200,7 +200,7 @@ def _spaced_by_weight(weights: np.ndarray[Any, Any], most: int) -> np.ndarray[An
 
 
 def _rows_among(chosen: np.ndarray[Any, Any], rows: Dataset) -> Predictions | None:
-    """Return those of some rows that are in a dataset; None where none is."""
+    """Return the chosen rows that are in a dataset; None if there are none."""
     first, last = np.searchsorted(chosen, [rows.start, rows.start + len(rows)])
     if first == last:
         return None

@@ -244,7 +244,7 @@ def _tables(tables: Sequence[LossTable]) -> Iterator[Array]:
         grid = _grid(some, nodes, rows, _most(cells, rows) + 5)
         for parts, table in zip(cubics, tables, strict=True):
             parts.append(_cubics(table.on_grid(some, grid).T, nodes.dtype))
-    while cubics:  # parts of one table at a time stand beside the whole
+    while cubics:  # one table at a time, so that its parts and the whole fit in memory
         yield namespace(nodes.low).concat(cubics.pop(0), axis=0)
 
 
@@ -269,7 +269,7 @@ def _most(cells: HostArray, rows: HostArray) -> int:
 
 
 def _nodes(predictions: Gaussian) -> _Nodes:
-    """Return the nodes of every row, which are its own, whatever rows are beside it."""
+    """Return the nodes of every row, which do not depend on other rows."""
     mean, std = predictions.members()
     xp = namespace(mean)
     low, high = xp.min(mean - _REACH * std, axis=1), xp.max(mean + _REACH * std, axis=1)

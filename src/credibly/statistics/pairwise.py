@@ -308,7 +308,7 @@ class PairBound(Bound):
         return sums
 
     def met(self, other: PairBound, labels: Labels, other_labels: Labels, first: int | None) -> Any:
-        """Return what these rows get from those of `other`, for blocks that are bound each on its own.
+        """Return what these rows get from the rows of `other`, for chunks that are bound separately.
 
         Where symmetric, a pair of blocks meets once, and both orders count.
         """
@@ -380,7 +380,7 @@ class PairBound(Bound):
         other_codes: HostArray,
         first: int | None,
     ) -> Iterator[tuple[HostArray, HostArray, HostArray]]:
-        """Yield clusters of these rows, clusters of those of `other`, and the sums of h_ij between them."""
+        """Yield clusters of these rows, clusters of rows of `other`, and the sums of h_ij between them."""
         for meeting in self.meetings(labels, other, other_labels, first, arrays=4):
             columns = other_codes[self.first_column(meeting.first) :]
             yield by_clusters(self.terms(meeting), codes[meeting.rows], columns)
@@ -495,7 +495,7 @@ def require_pairs(name: str, n: int) -> None:
 
 
 def require_same_n(labels: Labels, n: int) -> None:
-    """Raise unless the labels are those of all bound rows."""
+    """Raise unless there is a label for every bound row."""
     if labels.n != n:
         raise InputError(
             "labels",

@@ -90,9 +90,9 @@ STANDARDISED = "standardised"
 _STANDARD_BANDWIDTH = 1.5
 """Bandwidth of standardised labels: wide enough that location and spread weigh more than fine shape."""
 _COMMON = 0.2
-"""Weight of what all predictions have in common, beside a centred kernel of about 1 - 0.4."""
+"""Weight of what all predictions have in common, relative to a centred kernel of about 1 - 0.4."""
 _REFERENCES = 200
-"""Places whose mean stands for that of all predictions."""
+"""Number of places whose mean stands for the mean of all predictions."""
 
 
 @dataclasses.dataclass(frozen=True)

@@ -103,7 +103,7 @@ class SeenBound(Bound):
         return bound.wild_sums(seen_labels, codes if self.chosen is None else codes[self.chosen], number)
 
     def widened(self, expected: State, added: State) -> tuple[State, State]:
-        """Return sums whose replicates scatter no less than those of independent rows."""
+        """Return sums, widened so that replicates scatter no less than with independent rows."""
         return self.inner.widened(expected, added)
 
     def wild_values(self, expected: State, added: State, signs: HostArray) -> Array:

@@ -140,7 +140,7 @@ def likelihood_bandwidth(probs: Array) -> tuple[float, tuple[str, ...]]:
 
 @lru_cache(maxsize=4)
 def _likelihoods(points: bytes, n_classes: int) -> Any:
-    """Return the likelihoods of the grid; several errors, and their tests, ask for those of one matrix."""
+    """Return the likelihoods of the grid, kept because several errors and tests ask for the same ones."""
     return leave_one_out_likelihoods(np.frombuffer(points).reshape(-1, n_classes), BANDWIDTHS)
 
 
@@ -384,7 +384,7 @@ def _log(counted: Array) -> Array:
 
 
 def _finite(top: Array) -> Array:
-    """Return the largest log-weight of every row, 0 for a row that has met nobody."""
+    """Return the largest log-weight of every row, 0 for a row without neighbours."""
     return namespace(top).where(top > -math.inf, top, 0.0)
 
 

@@ -52,7 +52,7 @@ FEW_DRAWS = 100
 def mean_and_variance(predictions: RealPredictions) -> tuple[Array, Array]:
     """Return mean and variance, (n,) each, of mixtures of normal members, or of draws."""
     assert isinstance(predictions, (Gaussian, Samples))
-    with np.errstate(over="ignore"):  # which is told below
+    with np.errstate(over="ignore"):  # an error below says so
         mean, variance = predictions.expectation(), predictions.variance()
     # draws of a row may be equal, and an exchanged label may leave only such
     drawn = isinstance(predictions, Samples)

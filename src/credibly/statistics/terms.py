@@ -143,7 +143,7 @@ class Terms(ABC):
         return False
 
     def sums(self, labels: Labels, needs: frozenset[str]) -> State:
-        """Return the sums per cell: the fixed ones, and those of the labels."""
+        """Return the sums per cell, fixed ones and sums over labels."""
         sums = State(self.fixed(labels.weights, needs), observed=self.observed(labels))
         if "square" in needs:
             sums["square"] = sums["square"] + self.square(labels)
@@ -248,7 +248,7 @@ class Terms(ABC):
         if weights is not None:
             return self._fixed(weights, needs)
         known: dict[frozenset[str], State] = self.__dict__.setdefault("_known", {})
-        if needs not in known:  # every batch of labels asks for those of rows that count once
+        if needs not in known:  # every batch of unweighted labels asks for them
             known[needs] = self._fixed(None, needs)
         return known[needs]
 
@@ -429,7 +429,7 @@ class Losses(Means):
         return self._moment(2)
 
     def _moment(self, which: int) -> Array:
-        """Return a moment of every row, (n, 1), beside the predictions."""
+        """Return a moment of every row, (n, 1), where the predictions live."""
         moment = self._law[which]
         if isinstance(moment, (np.ndarray, np.generic)):
             moment = like(np.asarray(moment), self.reference)

@@ -157,7 +157,7 @@ class WalkBound(Bound):
         return State(steps=np.stack(steps), scatter=np.array(scatter)), State(codes=np.stack(step_codes))
 
     def widened(self, expected: State, added: State) -> tuple[State, State]:
-        """Return steps that scatter, over clusters, no less than those of independent rows, by column."""
+        """Return steps, widened so that clusters scatter no less than independent rows, by column."""
         pairs = zip(added["codes"], expected["steps"], strict=True)
         ends = [np.bincount(codes, steps) for codes, steps in pairs]
         seen = np.array([sums @ sums for sums in ends])

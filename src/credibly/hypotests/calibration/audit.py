@@ -273,7 +273,7 @@ def _attributes(rows: Rows, groups: Any) -> tuple[Any, tuple[str, ...]]:
 def _measures(
     predictions: Predictions, asked: Sequence[str] | None, as_sets: bool
 ) -> tuple[tuple[AuditMeasure, ...], tuple[str, ...]]:
-    """Return what is counted, and what is to be said about it."""
+    """Return what is counted, and notes about it."""
     remedy = "Pass a list, even for a single measure."
     require_type(not isinstance(asked, str), "must be a sequence", remedy, measures=asked)
     real = isinstance(predictions, RealPredictions)

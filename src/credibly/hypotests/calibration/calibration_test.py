@@ -58,7 +58,7 @@ REAL_OMNIBUS = ("skce", "quantile_calibration_error", "mean_slope")
 all, the third means that are too extreme or too timid (studies/scripts/real_defaults.py)."""
 
 MOST_UNASKED_ROWS = 1000
-"""Instances whose pairs are compared where nobody asked for that: the test then takes seconds for any n."""
+"""Instances whose pairs are compared by default, so that the test takes seconds for any n."""
 
 OMNIBUS = ("skce", "log_loss")
 """The family with the largest smallest power of 98 tried (studies/pages/omnibus-family.md)."""
@@ -304,7 +304,7 @@ def _real_omnibus(predictions: RealPredictions) -> tuple[str, ...]:
 def observed_classes(
     predictions: Predictions, labels: Any, test: str, seed: Seed
 ) -> tuple[Classes, tuple[str, ...]]:
-    """Return one class per instance, of several raters one by the seed, and what is to be said about it."""
+    """Return one class per instance, and a note if it was drawn from several raters."""
     if not isinstance(predictions, ClassPredictions):
         raise InputTypeError(
             f"`{test}`",

@@ -445,7 +445,7 @@ def _drawn_curves(every: Sequence[_Groups], rows: Dataset, seed: Seed, n_resampl
         for parts, groups in zip(curves, every, strict=True):
             events = to_host(groups.events(batch))
             parts += [groups.fits(events[some])[:, groups.kept] for some in tiles(len(events), 64)]
-    return [np.concatenate(parts)[1:] for parts in curves]  # the first is that of the observed labels
+    return [np.concatenate(parts)[1:] for parts in curves]  # the first belongs to the observed labels
 
 
 def honest_band(hits: HostArray, size: HostArray, level: float) -> tuple[HostArray, HostArray]:

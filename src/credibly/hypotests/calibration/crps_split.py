@@ -133,7 +133,7 @@ _BIASED_CRPS = (
 def _error(values: HostArray, codes: HostArray | None, why: str | None) -> dict[str, Any]:
     """Return the error of a mean, as fields of an Estimate, with a reason of its own against an interval."""
     error = mean_error(values, codes, size=0.0)
-    if why is not None:  # beside a number that is too large a standard error would say that it is not
+    if why is not None:  # next to a number that is too large, a standard error would mislead
         error["stderr"] = None
     return {**error, "interval_refusal": why or error["interval_refusal"]}
 
@@ -245,7 +245,7 @@ def _gains(
 
 
 def _by_row(values: HostArray, chosen: HostArray) -> HostArray:
-    """Return the chosen values of every row, of which all have the same number."""
+    """Return the chosen values of every row, the same number of each."""
     return values[chosen].reshape(len(values), -1)
 
 

@@ -27,7 +27,7 @@ from credibly.predictions.convert import column_names, is_frame
 
 MOST_GROUPS = 50_000
 QUANTILES, FEWEST_ROWS = 4, 20
-"""Parts that numbers are cut into, and rows of a group, where nobody says otherwise."""
+"""Defaults: parts that numbers are cut into, and smallest number of rows of a group."""
 ALL = "all rows"
 OTHER, MISSING = "other", "missing"
 _DATE = re.compile(

@@ -63,7 +63,7 @@ from credibly.statistics.linear import Linear
 from credibly.statistics.protocol import Bound, State
 
 _POINT = 0.01
-"""Least distance from its level at which the share that right predictions show is told."""
+"""Smallest distance from its level at which the share expected of right predictions is reported."""
 
 
 def envelope(curves: HostArray, level: float) -> tuple[float, HostArray, HostArray]:

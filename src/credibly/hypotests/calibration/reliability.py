@@ -189,7 +189,7 @@ def require_target(target: object, n_classes: int) -> None:
 def wider(
     first: tuple[HostArray, HostArray], other: tuple[HostArray, HostArray]
 ) -> tuple[HostArray, HostArray]:
-    """Return the band that holds both: of clusters none is narrower than that of independent rows."""
+    """Return the union of two bands, so a clustered band is never narrower than the independent one."""
     return np.fmin(first[0], other[0]), np.fmax(first[1], other[1])
 
 

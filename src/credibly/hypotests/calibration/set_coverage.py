@@ -264,7 +264,7 @@ def _states_no_claim(predictions: Any) -> InputTypeError:
 
 @dataclasses.dataclass(frozen=True)
 class _Facts:
-    """Of some rows: which labels are held, sizes, interval scores or None, and what stands beside them.
+    """Facts about some rows: which labels are covered, sizes, interval scores or None, groups and features.
 
     `outside` is how far labels lie outside their intervals, negative inside.
     `ends` says which labels equal an end of the central interval of a distribution.

@@ -41,14 +41,14 @@ _SAME = 1e-9
 
 @dataclasses.dataclass(frozen=True)
 class Scores:
-    """What a regression sees of some instances: columns (n, k, d) of which `n_own` come from the set."""
+    """Columns (n, k, d) that a regression uses; the first `n_own` come from the set."""
 
     mean: HostArray  # (n, k), the offset
     columns: HostArray
     n_own: int
 
     def rows(self, rows: HostArray) -> Scores:
-        """Return those of some instances."""
+        """Return the part of some instances."""
         return Scores(self.mean[rows], self.columns[rows], self.n_own)
 
     def probs(self, slopes: HostArray) -> HostArray:
@@ -197,7 +197,7 @@ class Bets:
         return cls(1.0 / np.maximum(upper, TINY), 1.0 / np.maximum(1.0 - lower, TINY), ranked)
 
     def rows(self, rows: HostArray) -> Bets:
-        """Return those of some instances."""
+        """Return the part of some instances."""
         return Bets(self.on[rows], self.against[rows], self.ranked[rows])
 
     def paid(self, labels: HostArray) -> HostArray:

@@ -204,7 +204,7 @@ def kernel_values(statistic: Skce, probs: HostArray, labels: Classes) -> HostArr
 
 
 def counted_in_pairs(statistic: CellStatistic) -> bool:
-    """Tell whether bins do not depend on the predictions, so that those of many can be counted at once."""
+    """Tell whether bins are fixed, so that many predictions can be counted at once."""
     if not isinstance(statistic, BinnedStatistic):
         return False
     return statistic.binning == "equal_width" and "square" not in statistic.needs

@@ -67,8 +67,8 @@ Column = tuple[str, int | None, HostArray]
 """What a condition may be about: its name, the class in it, a value per instance."""
 
 _NOTICEABLE = 0.02  # log odds of a bet below which a row is not said to point anywhere
-_LEAST_ROWS = 5  # of a direction that is told
-_CLEAR_CUT = 0.35  # share of rows inside minus outside of a condition, above which it is told
+_LEAST_ROWS = 5  # of a direction that is reported
+_CLEAR_CUT = 0.35  # share of rows inside minus outside of a condition, above which it is reported
 
 
 @takes_rng

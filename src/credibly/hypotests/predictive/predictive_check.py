@@ -303,7 +303,7 @@ def _numbers(parts: Sequence[Rows], clusters: Clusters) -> list[int]:
 
 
 def _chosen(predictions: Predictions, statistics: Any) -> tuple[list[Statistic], list[str]]:
-    """Return the statistics, and what is to be said about those chosen by default."""
+    """Return the statistics, and notes about those chosen by default."""
     left_out: list[str] = []
     if statistics is None:
         statistics = CLASS_STATISTICS if isinstance(predictions, ClassPredictions) else REAL_STATISTICS

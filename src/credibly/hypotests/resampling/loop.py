@@ -156,7 +156,7 @@ class Wish:
         return len(self.finishes) - 1
 
     def see(self, bound: Bound, state: State) -> None:
-        """Finish the sums of some replicates; the first of all are those of the observed labels."""
+        """Finish the sums of some replicates; the observed labels come first."""
         if not self.values and self.target.additive:
             first = {name: np.asarray(to_host(value[:1, ...])) for name, value in state.items()}
             self.observed = State(first)
@@ -235,7 +235,7 @@ def sharing_work(jobs: Sequence[Job]) -> list[list[Job]]:
 
 
 def states_of(shared: Sequence[Sequence[Job]], batch: Any) -> Iterator[tuple[Job, State]]:
-    """Yield the sums of all jobs, of which some share their work."""
+    """Yield the sums of all jobs; some share their work."""
     for jobs in shared:
         first, *others = (job.bound for job in jobs)
         yield from zip(jobs, first.states_with(others, jobs[0].labels(batch)), strict=True)

@@ -173,7 +173,7 @@ def require_numbers(values: HostArray, name: str) -> None:
 
 
 def level_beside(others: Iterable[float], level: float) -> float:
-    """Return the level at which one test is judged beside others, so that one error rate holds for all.
+    """Return the level at which to judge one of several tests, so that one error rate holds for all.
 
     Holm (1979): of m tests each is judged at level / (m - r), where r of the others are rejected before it,
     the smallest p-value first. Any true hypothesis is rejected with probability `level` at most.
@@ -203,7 +203,7 @@ def result_of(
 ) -> HypotestResult[Any]:
     """Make a result from the values of a number, the observation first.
 
-    `bounds` are those of its acceptance region; `told` are the other fields, or such that are known better.
+    `bounds` limit the acceptance region; `fields` are others, which replace computed ones.
     P-value and Monte-Carlo interval are not below what signs of ``n_clusters`` can reach.
     """
     observed, null = float(values[0]), values[1:]

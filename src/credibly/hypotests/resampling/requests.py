@@ -143,7 +143,7 @@ def answers(requests: Sequence[Request]) -> list[Answer]:
 
 
 def _joint(requests: Sequence[Request]) -> list[Answer]:
-    """Answer requests over the same rows; progress is told to the first of them."""
+    """Answer requests over the same rows; the first of them receives the progress."""
     sources: list[tuple[Draw, dict[Hashable, Wish]]] = []
     wanted = []
     for request in requests:
@@ -220,7 +220,7 @@ def _is_part(wish: Wish) -> bool:
 
 
 class _Kept(State):
-    """Labels as they are: what follows in the order of rows is put beside them."""
+    """Labels as they are; addition appends the labels of the rows that follow."""
 
     def __add__(self, other: State) -> _Kept:
         return _Kept({name: np.concatenate([self[name], other[name]], axis=1) for name in self})
@@ -358,7 +358,7 @@ def _stored(observed: Any, drawn: Array, reps: slice) -> Any:
 
 
 def _noted(predictions: Predictions, notes: tuple[str, ...]) -> Predictions:
-    """Return predictions with the notes of all rows; what `mean` adds to them is said by `mean` again."""
+    """Return predictions with the notes of all rows, without the note that `mean` adds again."""
     other = predictions.replace_rows()
     mean_note = getattr(predictions, "mean_note", None)
     other._set(notes=tuple(note for note in notes if note != mean_note))
