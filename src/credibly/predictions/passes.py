@@ -22,6 +22,7 @@ from credibly.predictions.dataset import Dataset
 from credibly.predictions.point import Point
 from credibly.predictions.regression import Gaussian
 from credibly.predictions.rows import InMemory, Rows
+from credibly.predictions.samples import Samples
 from credibly.results.estimates import Estimate
 
 _LEAF_ELEMENTS = 2**17
@@ -134,12 +135,13 @@ class _Leafwise:
 def remembering(predictions: Predictions) -> Predictions:
     """Return the same predictions, which compute what several statistics ask for once.
 
-    That is the mean of members, and quantiles and spreads of normal mixtures. The copy lives as long as one
-    computation: arrays of the caller may change later.
+    That is the mean of members, quantiles and spreads of normal mixtures, and the order of draws. The copy
+    lives as long as one computation: arrays of the caller may change later.
     """
     mixed = isinstance(predictions, Gaussian) and predictions.n_members > 1
     averaged = isinstance(predictions, ClassPredictions) and not isinstance(predictions, Point)
-    if predictions.memo is not None or not (mixed or averaged):
+    drawn = isinstance(predictions, Samples)
+    if predictions.memo is not None or not (mixed or averaged or drawn):
         return predictions
     kept = copy.copy(predictions)
     kept._set(memo={})

@@ -74,7 +74,7 @@ class Samples(RealPredictions):
 
     def pooled(self) -> Array:
         """Return the draws of all members in order, (n, m s), double precision."""
-        return namespace(self.values).sort(self.flat(), axis=1)
+        return self.once("pooled", lambda: namespace(self.values).sort(self.flat(), axis=1))
 
     def share_below(self, values: Array, *, strict: bool = False) -> Array:
         """Return the share of draws at most (or below) values (b, n), (b, n)."""

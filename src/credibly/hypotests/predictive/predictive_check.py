@@ -132,9 +132,9 @@ def predictive_check(
     member.
 
     Under "bayesian", a conflict also requires ``details.member_pvalue`` to be small: it counts the truth as
-    one more member, with every member left out in turn, so that a function of your own is also called with
-    predictions of m - 1 members. From 39 members on it compares ranks, with a level of at most twice the
-    nominal one for one label vector per member (jackknife+) and about the nominal one in simulations; fewer
+    one more member, with 39 members, or all if there are fewer, left out in turn, so that a function of your
+    own is also called with predictions of m - 1 members. From 39 members on it compares ranks, whose level
+    is at most twice the nominal one from 5 % on (jackknife+) and about the nominal one in simulations; fewer
     members are compared by their spread, which keeps its level if their values are roughly normal
     (docs/theory/checks.md). An `Ensemble` whose members are all certain of one class, more of them than
     classes, holds drawn labels: each label is pooled with its draws.

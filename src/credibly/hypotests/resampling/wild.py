@@ -36,8 +36,8 @@ from credibly.hypotests.resampling.loop import Finish, Resampled
 from credibly.hypotests.resampling.replicates import member_probs
 from credibly.predictions import ClassPredictions, Dataset, InMemory, Labels, Predictions, Rows, Samples
 from credibly.predictions.clusters import Clusters
-from credibly.predictions.ensemble import WithoutMember
 from credibly.predictions.passes import Sums
+from credibly.predictions.without_member import WithoutMember
 from credibly.statistics.linear import Linear
 from credibly.statistics.over_rows import ChunkPairs, for_pairs, meets_in_chunks, require_defined
 from credibly.statistics.protocol import Bound, State, Statistic
