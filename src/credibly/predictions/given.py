@@ -110,7 +110,9 @@ def _rows_of(predictions: Any, labels: Any, beside: dict[str, Any], classes: Seq
         predictions = named(predictions, tuple(str(name) for name in classes))
     new, reading_notes = _read(predictions, labels, beside, ordered=classes is not None)
     own_names = {"classes": predictions.classes, "index": predictions.index}
-    plain = with_notes(named(predictions, None), (*notes, *reading_notes))
+    plain = named(predictions, None)
+    if notes or reading_notes:
+        plain = with_notes(plain, (*notes, *reading_notes))
     return InMemory(Dataset(plain, new.pop("labels", None), **own_names, **new))
 
 

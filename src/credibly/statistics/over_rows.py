@@ -240,8 +240,8 @@ def estimates_over(
         task = StatisticsTask.of(sums, rows)
         total = _summed(task.sums, rows, progress)
         estimates = task.finish(total)
-        unknfirst = (name for name, first in estimates.items() if first.interval_refusal is SECOND_LOOK)
-        again = {name: total.states[name] for name in unknfirst}
+        asking = [name for name in estimates if estimates[name].interval_refusal is SECOND_LOOK]
+        again = {name: total.states[name] for name in asking}
         looked = _summed(_Influence(task, again), rows).states if again else {}
         for name, moments in looked.items():
             error = standard_error_of(moments)[0]
@@ -262,7 +262,8 @@ def _summed(work: Callable[[Dataset], Sums], rows: Rows, progress: Progress | No
     if not isinstance(rows, InMemory):
         return rows.merged([work], progress)[0]
     total = work(rows.whole)
-    tell(progress, rows.n, rows.n)
+    if progress is not None:
+        progress(rows.n, rows.n)
     return total
 
 
