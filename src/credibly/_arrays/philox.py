@@ -203,12 +203,12 @@ def _torch_philox(seed: Seed, stream: int, low: Array, high: Array) -> Array:
     import torch
 
     words = [low, high, torch.full_like(low, stream), torch.zeros_like(low)]
-    keys = [signed(seed[0]), signed(seed[1])]
+    keys = [signed_word(seed[0]), signed_word(seed[1])]
     for _ in range(10):
-        high0, low0 = _multiply(signed(PHILOX_MULTIPLIERS[0]), words[0])
-        high1, low1 = _multiply(signed(PHILOX_MULTIPLIERS[1]), words[2])
+        high0, low0 = _multiply(signed_word(PHILOX_MULTIPLIERS[0]), words[0])
+        high1, low1 = _multiply(signed_word(PHILOX_MULTIPLIERS[1]), words[2])
         words = [high1 ^ words[1] ^ keys[0], low1, high0 ^ words[3] ^ keys[1], low0]
-        keys = [signed(key + step) for key, step in zip(keys, PHILOX_KEYS, strict=True)]
+        keys = [signed_word(key + step) for key, step in zip(keys, PHILOX_KEYS, strict=True)]
     return torch.stack(words, dim=-1)
 
 
@@ -225,8 +225,8 @@ def torch_pieces(uniforms: Uniforms, replicates: slice, instances: slice, device
     return flat[:, lead : lead + instances.stop - instances.start]
 
 
-def signed(word: int) -> int:
-    """Reinterpret a 64-bit word as the signed integer tensors hold."""
+def signed_word(word: int) -> int:
+    """Reinterpret a 64-bit word as the signed_word integer tensors hold."""
     word &= 2**64 - 1
     return word - 2**64 if word >= 2**63 else word
 

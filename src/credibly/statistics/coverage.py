@@ -42,7 +42,7 @@ from credibly.predictions.quantiles import SAME_LEVEL
 from credibly.results.base import require_level
 from credibly.statistics.linear import Linear, LinearStatistic
 from credibly.statistics.mixture_tables import Loss
-from credibly.statistics.places import CentralPlaces, Inside, OrderedSteps, Places, moments_of_share
+from credibly.statistics.places import CentralPlaces, Inside, OrderedSteps, PlaceTerms, moments_of_share
 from credibly.statistics.protocol import BIASED_UPWARDS, Bound, Plan, State, Story, Traits
 from credibly.statistics.regression import REAL_TRAITS, RealMean, central_interval
 from credibly.statistics.terms import Losses
@@ -158,10 +158,10 @@ class QuantileCalibrationError(LinearStatistic):
         )
         object.__setattr__(self, "levels", int(levels) if counted else tuple(map(float, levels)))
 
-    def terms(self, predictions: Any, plan: Plan) -> Places:
+    def terms(self, predictions: Any, plan: Plan) -> PlaceTerms:
         """Return how many quantiles labels have passed."""
         table, levels = quantile_grid(predictions, self.levels)
-        return Places(table, levels, in_cells=isinstance(predictions, Quantiles))
+        return PlaceTerms(table, levels, in_cells=isinstance(predictions, Quantiles))
 
     def value(self, sums: State) -> Array:
         """Sum the squared differences between shares of labels below quantiles and their levels."""

@@ -211,9 +211,9 @@ class Linear(Bound):
             raise UnsupportedError(what, *self.terms.why_infinite(labels))
         return expected, added
 
-    def widened(self, expected: State, added: State) -> tuple[State, State]:
+    def widened_states(self, expected: State, added: State) -> tuple[State, State]:
         """Return widened sums; skewed contributions get scale and skewness of what clusters add."""
-        expected, added = self.terms.widened(expected, added)
+        expected, added = self.terms.widened_states(expected, added)
         if self.statistic.is_skewed:
             expected = State({**expected, "shape": scale_and_skewness(added["observed"][:, 0])})
         return expected, added

@@ -245,7 +245,7 @@ class Bound(ABC):
         drawn = [name for name in that_take(right, "draws") if name not in shared]
         return alternatives(shared) + (f"; for draws also {alternatives(drawn)}" if drawn else "")
 
-    def widened(self, expected: State, added: State) -> tuple[State, State]:
+    def widened_states(self, expected: State, added: State) -> tuple[State, State]:
         """Return merged `wild_sums`, widened: replicates scatter no less than with independent rows."""
         return expected, added
 

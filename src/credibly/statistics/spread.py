@@ -299,7 +299,7 @@ class MomentTerms(Terms):
             added[name] = sums[:, 0] if bins is None else sums
         return expected, added
 
-    def widened(self, expected: State, added: State) -> tuple[State, State]:
+    def widened_states(self, expected: State, added: State) -> tuple[State, State]:
         """Widen every sum apart: they have different units."""
         made = State()
         for name, sums in added.items():
@@ -355,7 +355,7 @@ class SpreadTerms(MomentTerms):
         expected |= {"scatter of z": varies.sum()[None], "scatter of observed": (varies @ variance**2)[None]}
         return expected, State(observed=observed, z=z)
 
-    def widened(self, expected: State, added: State) -> tuple[State, State]:
+    def widened_states(self, expected: State, added: State) -> tuple[State, State]:
         """Widen what clusters add to squares beyond what they add to stated variances and sizes.
 
         Exchanged draws change these too, and bins of a few rows might be left with none of them.
@@ -364,7 +364,7 @@ class SpreadTerms(MomentTerms):
         for name, base in (("observed", "stated"), ("z", "size")):
             usual = expected[name] / np.maximum(expected[base], _TINY)
             apart[name] = added[name] - usual * added[base] if base in added else added[name]
-        return super().widened(expected, apart)
+        return super().widened_states(expected, apart)
 
     def wild_state(self, expected: State, added: State, signs: HostArray) -> State:
         """Return the sums of squared errors with these signs, (b, bins); what falls below 0 is 0."""

@@ -40,7 +40,7 @@ from credibly._arrays.sums import count_cells, group_sums, indicator, sums_in_or
 from credibly.predictions import Classes, Counts, Labels, Predictions, Quantiles, Reals
 from credibly.predictions.passes import on_host
 from credibly.predictions.samples import LeftOut, Pool
-from credibly.statistics.batches import frequencies, gather, in_cache, total_of, weighted, widening
+from credibly.statistics.batches import gather, in_cache, rater_shares, total_of, weighted, widening
 from credibly.statistics.protocol import State, needs_values
 
 PLUGIN_REFUSAL = (
@@ -166,7 +166,7 @@ class Terms(ABC):
         expected["scatter"] = np.array([np.sum(weight[:, 0] ** 2 @ variance)])
         return expected, State(observed=self.in_parts(weight * beyond, codes, number))
 
-    def widened(self, expected: State, added: State) -> tuple[State, State]:
+    def widened_states(self, expected: State, added: State) -> tuple[State, State]:
         """Return `wild_sums` whose replicates scatter no less than labels of independent rows would.
 
         If hardly any of a few expected events happened, residuals are small and alike, and their signs vary
@@ -387,7 +387,7 @@ class Outcomes(Means):
     def contributions(self, labels: Labels) -> Array:
         """Return what labels add, (b, n)."""
         if isinstance(labels, Counts):
-            frequency = frequencies(labels)
+            frequency = rater_shares(labels)
             xp = namespace(frequency)
             # A class nobody chose adds nothing, also where its loss would be infinite.
             return xp.sum(weighted(frequency, self.amount[None, ...]), axis=-1)
@@ -541,7 +541,7 @@ class Events(Terms):
     def added(self, labels: Labels) -> Array:
         """Return 1 where the event happened, or the share of raters who saw it, (b, n, m)."""
         if isinstance(labels, Counts):
-            frequency = frequencies(labels)
+            frequency = rater_shares(labels)
             if self.event is None:
                 return frequency
             xp = namespace(frequency)

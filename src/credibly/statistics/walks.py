@@ -156,7 +156,7 @@ class WalkBound(Bound):
             scatter.append(share**2 @ (values * (1.0 - values)))
         return State(steps=np.stack(steps), scatter=np.array(scatter)), State(codes=np.stack(step_codes))
 
-    def widened(self, expected: State, added: State) -> tuple[State, State]:
+    def widened_states(self, expected: State, added: State) -> tuple[State, State]:
         """Return steps, widened so that clusters scatter no less than independent rows, by column."""
         pairs = zip(added["codes"], expected["steps"], strict=True)
         ends = [np.bincount(codes, steps) for codes, steps in pairs]

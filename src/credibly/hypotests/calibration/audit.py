@@ -27,7 +27,6 @@ from credibly._arrays.checks import require_integer
 from credibly._arrays.errors import Remedy, UnsupportedError, one_of, require, require_type
 from credibly._arrays.philox import as_seed, takes_rng
 from credibly._arrays.progress import Progress, as_progress
-from credibly.hypotests.calibration.calibration_test import require_resamples
 from credibly.hypotests.calibration.family import (
     Adjusted,
     GroupSums,
@@ -39,7 +38,7 @@ from credibly.hypotests.calibration.family import (
 )
 from credibly.hypotests.calibration.group_scores import AuditMeasure, Scoring, central_levels
 from credibly.hypotests.calibration.lattice import FEWEST_ROWS, QUANTILES, Lattice, lattice_of
-from credibly.hypotests.resampling.pvalues import HYPOTHESIS, fewest_resamples
+from credibly.hypotests.resampling.pvalues import HYPOTHESIS, fewest_resamples, require_resamples
 from credibly.predictions import (
     Belief,
     ClassPredictions,

@@ -38,7 +38,6 @@ from credibly._arrays.errors import one_of
 from credibly._arrays.namespace import CACHE_ELEMENTS, Array, HostArray, namespace, tiles, to_host
 from credibly._arrays.philox import Seed, as_seed, takes_rng
 from credibly._arrays.standard_errors import mean_error
-from credibly.hypotests.calibration.calibration_test import require_resamples
 from credibly.hypotests.calibration.reliability import (
     central_band,
     require_single_labels,
@@ -46,6 +45,7 @@ from credibly.hypotests.calibration.reliability import (
     wider,
 )
 from credibly.hypotests.resampling.loop import label_tiles
+from credibly.hypotests.resampling.pvalues import require_resamples
 from credibly.hypotests.resampling.replicates import consistent
 from credibly.hypotests.resampling.wild import sign_tiles
 from credibly.predictions import ClassPredictions, Counts, Dataset, Labels, Point, Rows, as_rows

@@ -27,7 +27,6 @@ from credibly._arrays.errors import InputTypeError, UnsupportedError, one_of, re
 from credibly._arrays.namespace import Array, HostArray, to_host
 from credibly._arrays.philox import Seed, as_seed, takes_rng
 from credibly._arrays.progress import Progress, as_progress
-from credibly.hypotests.calibration.calibration_test import require_resamples
 from credibly.hypotests.predictive.outcomes import require_hypothesis
 from credibly.hypotests.resampling.choices import Bind, drawing_notes, require_cells
 from credibly.hypotests.resampling.loop import Target
@@ -37,6 +36,7 @@ from credibly.hypotests.resampling.pvalues import (
     acceptance_region,
     monte_carlo_pvalue,
     pooled_pvalues,
+    require_resamples,
 )
 from credibly.hypotests.resampling.replicates import Hypothesis, LabelSource
 from credibly.hypotests.resampling.requests import Asking, Request, answered

@@ -17,8 +17,8 @@ from credibly._arrays.errors import UnsupportedError, is_whole, require
 from credibly._arrays.namespace import Array, HostArray, namespace, to_host
 from credibly._arrays.philox import Seed, as_seed, takes_rng
 from credibly._arrays.progress import Progress
-from credibly.hypotests.calibration.calibration_test import require_resamples
 from credibly.hypotests.resampling.loop import targets_of
+from credibly.hypotests.resampling.pvalues import require_resamples
 from credibly.hypotests.resampling.replicates import consistent
 from credibly.hypotests.resampling.requests import Asking, Request, answered
 from credibly.hypotests.resampling.wild import wild

@@ -30,11 +30,10 @@ from credibly._arrays.namespace import HostArray, is_array, to_host
 from credibly._arrays.notes import counted
 from credibly._arrays.philox import Seed, Stream, Uniforms, as_seed, takes_rng
 from credibly._arrays.standard_errors import ONE_INSTANCE, mean_error
-from credibly.hypotests.calibration.calibration_test import require_resamples
 from credibly.hypotests.calibration.lattice import crossed_levels
 from credibly.hypotests.resampling.choices import Drawn
 from credibly.hypotests.resampling.loop import label_tiles
-from credibly.hypotests.resampling.pvalues import pooled_pvalues, result_of, westfall_young
+from credibly.hypotests.resampling.pvalues import pooled_pvalues, require_resamples, result_of, westfall_young
 from credibly.hypotests.resampling.wild import sign_tiles
 from credibly.predictions import (
     Classes,

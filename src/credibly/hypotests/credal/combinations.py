@@ -24,9 +24,9 @@ from credibly._arrays.checks import require_finite
 from credibly._arrays.errors import require
 from credibly._arrays.namespace import Array, HostArray, as_float64, like, namespace, to_host
 from credibly._arrays.philox import Seed, as_seed
-from credibly.hypotests.calibration.calibration_test import observed_classes, require_resamples
 from credibly.hypotests.resampling.loop import label_tiles
-from credibly.hypotests.resampling.replicates import Replicates
+from credibly.hypotests.resampling.pvalues import require_resamples
+from credibly.hypotests.resampling.replicates import Replicates, observed_classes
 from credibly.learners.basis import check_features, set_features
 from credibly.learners.linear import FittedWeights, Learner
 from credibly.learners.mixing import mixed
@@ -44,7 +44,7 @@ Cut = tuple[int, float, bool]
 """Column, threshold, and whether the region lies above it."""
 
 
-def cut(space: HostArray) -> list[tuple[HostArray, tuple[Cut, ...]]]:
+def regions_of(space: HostArray) -> list[tuple[HostArray, tuple[Cut, ...]]]:
     """Return rows and conditions of every region."""
     spread = space.std(axis=0)
     scaled = space / np.where(spread > 0, spread, 1.0)
@@ -171,7 +171,7 @@ class Combination(ABC):
         point = self.apply(predictions, features)
         where = features if space is None else space
         space, columns = space_of(as_point(predictions)[0], where, len(predictions), names)
-        parts, k = cut(space), predictions.n_classes
+        parts, k = regions_of(space), predictions.n_classes
         region = np.empty(len(predictions), dtype=np.int64)
         for number, (rows, _) in enumerate(parts):
             region[rows] = number

@@ -40,16 +40,16 @@ _SAME = 1e-9
 
 
 @dataclasses.dataclass(frozen=True)
-class Scores:
+class ExpertColumns:
     """Columns (n, k, d) that a regression uses; the first `n_own` come from the set."""
 
     mean: HostArray  # (n, k), the offset
     columns: HostArray
     n_own: int
 
-    def rows(self, rows: HostArray) -> Scores:
+    def rows(self, rows: HostArray) -> ExpertColumns:
         """Return the part of some instances."""
-        return Scores(self.mean[rows], self.columns[rows], self.n_own)
+        return ExpertColumns(self.mean[rows], self.columns[rows], self.n_own)
 
     def probs(self, slopes: HostArray) -> HostArray:
         """Return g = mean * exp(columns @ slopes), normalised."""
@@ -79,7 +79,7 @@ class View:
         centre, spread, varies = centre_and_spread(features)
         return cls(scales, classes, centre, np.where(varies, spread, np.inf))  # what is constant says nothing
 
-    def scores(self, credal: CredalSet, features: HostArray | None) -> Scores:
+    def scores(self, credal: CredalSet, features: HostArray | None) -> ExpertColumns:
         """Return the columns: the same whatever the order of the members."""
         pairs = zip(_set_scores(credal), self.scales, strict=True)
         columns = [column / scale for column, scale in pairs]
@@ -98,7 +98,7 @@ class View:
             assert features is not None
             scaled = features / self.width - self.centre / self.width
             columns += [of_class(column, j) for column in scaled.T for j in self.classes]
-        return Scores(to_host(credal.mean().probs), np.stack(columns, axis=2), n_own)
+        return ExpertColumns(to_host(credal.mean().probs), np.stack(columns, axis=2), n_own)
 
 
 def _set_scores(credal: CredalSet) -> list[HostArray]:
@@ -118,7 +118,7 @@ def _set_scores(credal: CredalSet) -> list[HostArray]:
 
 
 def regression(
-    scores: Scores, labels: HostArray, penalty: tuple[float, float], start: HostArray
+    scores: ExpertColumns, labels: HostArray, penalty: tuple[float, float], start: HostArray
 ) -> HostArray:
     """Minimise the log loss of g plus half the penalty times squared slopes, by Newton's method."""
     from scipy.linalg.lapack import dposv  # slow to load
@@ -253,7 +253,7 @@ def _cuts(n: int, ordered: HostArray | None = None) -> HostArray:
 
 def witness_of(
     credal: CredalSet,
-    scores: Scores,
+    scores: ExpertColumns,
     bets: Bets,
     labels: HostArray,
     order: HostArray,

@@ -18,10 +18,10 @@ from credibly._arrays.errors import UnsupportedError
 from credibly._arrays.namespace import Array, HostArray, is_numpy, tiles, to_host
 from credibly._arrays.philox import Seed, as_seed
 from credibly._arrays.progress import Progress, tell
-from credibly.hypotests.calibration.calibration_test import calibration_test, observed_classes
+from credibly.hypotests.calibration.calibration_test import calibration_test
 from credibly.hypotests.resampling.loop import resampled_values
 from credibly.hypotests.resampling.pvalues import omnibus, settled, single_result
-from credibly.hypotests.resampling.replicates import Replicates
+from credibly.hypotests.resampling.replicates import Replicates, observed_classes
 from credibly.learners.points import Points, as_class_predictions, points_of
 from credibly.predictions import Classes, ClassPredictions, Ensemble, Point, cluster_codes, paired
 from credibly.predictions.passes import without_graph

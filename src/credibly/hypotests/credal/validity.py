@@ -53,8 +53,12 @@ from credibly.credal.extreme_points import vertices
 from credibly.credal.filling import nearest_distribution
 from credibly.credal.objectives import value
 from credibly.credal.sets import CredalSet, as_set
-from credibly.hypotests.calibration.calibration_test import require_resamples
-from credibly.hypotests.resampling.pvalues import acceptance_region, monte_carlo_pvalue, result_of
+from credibly.hypotests.resampling.pvalues import (
+    acceptance_region,
+    monte_carlo_pvalue,
+    require_resamples,
+    result_of,
+)
 from credibly.hypotests.resampling.replicates import Replicates
 from credibly.predictions import (
     Belief,

@@ -19,7 +19,7 @@ from credibly._arrays.errors import one_of, require_type
 from credibly._arrays.namespace import HostArray, as_float64, to_host
 from credibly._arrays.philox import Seed, as_seed, takes_rng
 from credibly._arrays.progress import Progress, as_progress
-from credibly.hypotests.calibration.calibration_test import require_distinct, require_resamples
+from credibly.hypotests.calibration.calibration_test import require_distinct
 from credibly.hypotests.predictive.one_more_member import (
     left_out_requests,
     left_out_sources,
@@ -43,6 +43,7 @@ from credibly.hypotests.resampling.choices import (
     with_label_as_member,
 )
 from credibly.hypotests.resampling.loop import Resampled, targets_of
+from credibly.hypotests.resampling.pvalues import require_resamples
 from credibly.hypotests.resampling.replicates import Hypothesis, LabelSource
 from credibly.hypotests.resampling.requests import Asking, Request, answered
 from credibly.hypotests.resampling.wild import wild

@@ -64,7 +64,7 @@ from credibly.statistics.subsampled import Subsampled
 Bind = Callable[[Predictions], Bound]
 
 
-def pooled(rows: Dataset, seed: Seed, *, shared: bool, changed: Samples | None = None) -> Dataset:
+def as_pools(rows: Dataset, seed: Seed, *, shared: bool, changed: Samples | None = None) -> Dataset:
     """Return rows of draws as pools, and the observed label as the first choice.
 
     Parameters

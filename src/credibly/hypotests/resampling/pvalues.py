@@ -24,14 +24,25 @@ import numpy as np
 from scipy.special import chdtrc
 
 from credibly._arrays.binomial import clopper_pearson
-from credibly._arrays.errors import UnsupportedError
+from credibly._arrays.errors import UnsupportedError, require, require_positive
 from credibly._arrays.namespace import HostArray
 from credibly.predictions.clusters import Clusters
 from credibly.results.base import Tail
 from credibly.results.tests import HypotestResult, smallest_pvalue
 from credibly.statistics.protocol import Bound, State
 
+MOST_RESAMPLES = 10_000_000
+
 _TIE = Bound.rounding
+
+
+def require_resamples(n_resamples: int) -> None:
+    """Raise unless there is at least one replicate and the values of all of them can be kept."""
+    require_positive("`n_resamples`", n_resamples, "Try 999.")
+    remedy = "Try 9999: it gives p-values down to 0.0001."
+    require(
+        n_resamples <= MOST_RESAMPLES, f"must be at most {MOST_RESAMPLES}", remedy, n_resamples=n_resamples
+    )
 
 
 def settled(values: HostArray, term_size: float, n: int, rounding: float = _TIE) -> HostArray:
