@@ -99,7 +99,7 @@ def takes_rng(function: Callable[P, T]) -> Callable[P, T]:
     inside = checked(function)
 
     @functools.wraps(function)
-    def answering(*given: P.args, **settings: P.kwargs) -> T:
+    def answering(*args: P.args, **settings: P.kwargs) -> T:
         for name in ("seed", "random_state"):
             if name in settings:
                 raise InputTypeError(
@@ -108,7 +108,7 @@ def takes_rng(function: Callable[P, T]) -> Callable[P, T]:
                     f"got {name}={settings[name]!r}",
                     f"Use `rng={settings[name]!r}`.",
                 )
-        return inside(*given, **settings)
+        return inside(*args, **settings)
 
     return answering
 

@@ -198,12 +198,12 @@ class ClassPredictions(OverClasses, ABC):
     @classmethod
     def _trusted(cls: type[P], *arrays: Array) -> P:
         """Make a prediction from arrays that are valid by construction."""
-        made = object.__new__(cls)
+        predictions = object.__new__(cls)
         for name, array in zip(cls.row_fields, arrays, strict=True):
-            object.__setattr__(made, name, array)
+            object.__setattr__(predictions, name, array)
         for field in dataclasses.fields(Predictions):
-            object.__setattr__(made, field.name, field.default)
-        return made
+            object.__setattr__(predictions, field.name, field.default)
+        return predictions
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)

@@ -204,9 +204,11 @@ def _from_scored(obj: list[Any]) -> Point:
                 f"got {', '.join(list(entry)[:6])}",
                 "Ask the pipeline for all classes: `top_k=None`.",
             )
-    made = Point(np.array([[entry[name] for name in names] for entry in rows]))
-    made._set(notes=("predictions name their classes, as pipelines return them", *made.notes), classes=names)
-    return made
+    point = Point(np.array([[entry[name] for name in names] for entry in rows]))
+    point._set(
+        notes=("predictions name their classes, as pipelines return them", *point.notes), classes=names
+    )
+    return point
 
 
 def is_source(obj: Any) -> bool:
@@ -238,9 +240,9 @@ def loaded(source: Any, labels: Any, **options: Any) -> Any:
 
 def from_binary_scores(scores: Any) -> Point:
     """Return scores (n,) or (n, 1) between 0 and 1 as both columns, with a note; others are refused."""
-    made = Point(both_classes(scores))
-    made._set(notes=(SCORES, *made.notes))
-    return made
+    point = Point(both_classes(scores))
+    point._set(notes=(SCORES, *point.notes))
+    return point
 
 
 def require_no_confidence(scores: Any, labels: Any) -> None:

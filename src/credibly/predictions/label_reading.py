@@ -244,11 +244,15 @@ def _columns_of_classes(names: list[str], known: list[str]) -> list[int] | None:
     """Return the column of every class where columns are named as the classes are, or by their numbers."""
     if set(names) == set(known):
         return [names.index(name) for name in known]
-    numbers, wanted = numbers_of(names), numbers_of(known)
+    numbers, known_numbers = numbers_of(names), numbers_of(known)
     # rater_0 and rater_1 are numbered as classes are
-    if numbers is None or wanted is None or all(_RATERS.fullmatch(name) for name in names):
+    if numbers is None or known_numbers is None or all(_RATERS.fullmatch(name) for name in names):
         return None
-    return [numbers.index(number) for number in wanted] if sorted(numbers) == sorted(wanted) else None
+    return (
+        [numbers.index(number) for number in known_numbers]
+        if sorted(numbers) == sorted(known_numbers)
+        else None
+    )
 
 
 def _could_count(table: Array) -> bool:

@@ -75,9 +75,9 @@ class Point(ClassPredictions):
         Point
             The predictions.
         """
-        made = cls(softmax_logits(logits, "(n, k)", raw=raw))
-        made._set(logits=as_real(logits, "logits"))
-        return made
+        point = cls(softmax_logits(logits, "(n, k)", raw=raw))
+        point._set(logits=as_real(logits, "logits"))
+        return point
 
     @classmethod
     def from_scores(cls, scores: Any) -> Point:

@@ -104,8 +104,8 @@ class Samples(RealPredictions):
         >>> cr.Samples([[4.0, 1.0, 3.0, 2.0]]).quantile([0.5, 0.75])
         array([[2., 3.]])
         """
-        wanted, draws = self._levels(levels), self.pooled()
-        return namespace(draws).take(draws, _ranks(wanted, draws.shape[1]), axis=1)
+        new_levels, draws = self._levels(levels), self.pooled()
+        return namespace(draws).take(draws, _ranks(new_levels, draws.shape[1]), axis=1)
 
     def expectation(self) -> Array:
         """Return the mean of all draws, (n,)."""
@@ -166,9 +166,9 @@ class Pool(Predictions):
         if choice is not None:
             at = xp.arange(1, self.values.shape[1], dtype=choice.dtype, device=device(self.values))
             draws = xp.where(at[None, :] == choice[:, None], self.values[:, :1], draws)
-        made = object.__new__(Samples)
-        made._set(values=xp.reshape(draws, (len(self), *self.shape)), notes=self.notes)
-        return made
+        result = object.__new__(Samples)
+        result._set(values=xp.reshape(draws, (len(self), *self.shape)), notes=self.notes)
+        return result
 
 
 class LeftOut(Samples):

@@ -154,11 +154,11 @@ def _smoother(size: Array, predicted: Array, span: float, start: int) -> _LocalL
     scaled = xp.where(reach > 0, distance / xp.where(reach > 0, reach, 1.0), xp.astype(distance > 0, n.dtype))
     weight = n[None, :] * xp.clip(1.0 - scaled**3, 0.0, None) ** 3
     weight = weight / xp.sum(weight, axis=1, keepdims=True)
-    apart = x[None, :] - (weight @ x)[:, None]
-    spread = xp.sum(weight * apart**2, axis=1)
+    centred = x[None, :] - (weight @ x)[:, None]
+    spread = xp.sum(weight * centred**2, axis=1)
     sloped = spread > (_FLAT * (xp.max(x) - xp.min(x))) ** 2
     slope = xp.where(sloped, (x - weight @ x) / xp.where(sloped, spread, 1.0), 0.0)
-    lines = weight * (1.0 + slope[:, None] * apart)
+    lines = weight * (1.0 + slope[:, None] * centred)
     return _LocalLines(filled + start, lines / n[None, :], n / total)
 
 

@@ -189,8 +189,8 @@ def quantile_grid(predictions: RealPredictions, levels: int | tuple[float, ...])
     if isinstance(predictions, Quantiles) and isinstance(levels, int):
         return as_float64(predictions.values), as_float64(predictions.levels)
     chosen = [j / levels for j in range(1, levels)] if isinstance(levels, int) else list(levels)
-    wanted = like(chosen, predictions._leading, predictions.xp.float64)
-    return predictions.quantile(wanted), wanted
+    level_array = like(chosen, predictions._leading, predictions.xp.float64)
+    return predictions.quantile(level_array), level_array
 
 
 def _are_levels(levels: Any) -> bool:

@@ -228,8 +228,8 @@ def _make(tables: Sequence[LossTable]) -> None:
     left = [table for table in tables if "_table" not in table.__dict__]
     for table in left:
         table._nodes = tables[0]._nodes
-    for table, made in zip(left, _tables(left), strict=True):
-        table._table = made
+    for table, new_table in zip(left, _tables(left), strict=True):
+        table._table = new_table
 
 
 def _tables(tables: Sequence[LossTable]) -> Iterator[Array]:
@@ -274,8 +274,8 @@ def _nodes(predictions: Gaussian) -> _Nodes:
     xp = namespace(mean)
     low, high = xp.min(mean - _REACH * std, axis=1), xp.max(mean + _REACH * std, axis=1)
     step = xp.min(std, axis=1) / _CELLS_PER_WIDTH
-    wanted = (high - low) / step
-    used = xp.where(wanted <= _MOST_CELLS, wanted, xp.zeros_like(wanted))
+    n_nodes = (high - low) / step
+    used = xp.where(n_nodes <= _MOST_CELLS, n_nodes, xp.zeros_like(n_nodes))
     cells = np.ceil(to_host(used)).astype(np.int64)
     order, start, total = np.argsort(cells, kind="stable"), np.zeros(cells.size, dtype=np.int64), 0
     for part in _groups(cells.size):

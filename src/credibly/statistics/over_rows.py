@@ -131,10 +131,10 @@ class StatisticsTask(Task):
         predictions = remembering(rows.predictions) if len(self.chosen) > 1 else rows.predictions
         # without `bind`, whose checks were made when these statistics were planned
         bounds = [chosen.statistic._bind(predictions, chosen.plan) for chosen in self.chosen]
-        made = bounds, notes_of_one(predictions)
+        bound_and_notes = bounds, notes_of_one(predictions)
         if rows is self.example:
-            self.__dict__["of_example"] = made
-        return made
+            self.__dict__["of_example"] = bound_and_notes
+        return bound_and_notes
 
     def sums(self, chunk: Dataset) -> Sums:
         """Return the observed sums of every statistic."""
@@ -387,8 +387,8 @@ class ChunkPairs:
     def _part_rows(self, n_vectors: int) -> int:
         """Return the rows of a part: what they get, and the kernel with the longest chunk, fit the budget."""
         fitting = rows_within_budget(self._bytes_per_entry() * n_vectors, 0.25)
-        beside = rows_within_budget(2 * 8 * max(self.rows.whole.lengths), 0.6)
-        return min(_MOST_ROWS, max(_LEAST_ROWS, min(fitting, beside)))
+        n_columns = rows_within_budget(2 * 8 * max(self.rows.whole.lengths), 0.6)
+        return min(_MOST_ROWS, max(_LEAST_ROWS, min(fitting, n_columns)))
 
     def sums(
         self, vectors: Vectors, n_vectors: int, progress: Progress | None = None
@@ -495,16 +495,16 @@ def _meeting(
     bound, same = _bound(planned, rows.predictions, len(rows)), chunk.start == other.start
     if same and bound.symmetric:
         columns = other[slice(part.start, len(other))]
-    beside = _bound(planned, columns.predictions, len(columns))
-    return rows, columns, bound, beside, rows.start - columns.start if same else None
+    column_bound = _bound(planned, columns.predictions, len(columns))
+    return rows, columns, bound, column_bound, rows.start - columns.start if same else None
 
 
 def _step(
     planned: Planned, vectors: Vectors, before: Any, chunk: PairChunk, part: slice, other: PairChunk
 ) -> tuple[PairChunk, Any]:
     """Let a part of a chunk meet another chunk, and add what it gets to what it got before."""
-    rows, columns, bound, beside, first = _meeting(planned, chunk, part, other)
-    gained = bound.met(beside, vectors(rows), vectors(columns), first)
+    rows, columns, bound, column_bound, first = _meeting(planned, chunk, part, other)
+    gained = bound.met(column_bound, vectors(rows), vectors(columns), first)
     return rows, gained if before is None else before[1] + gained
 
 
@@ -522,7 +522,9 @@ def _cluster_step(
 
     With them come clusters, labels and notes of the part, where it has met itself.
     """
-    rows, columns, bound, beside, first = _meeting(planned, chunk, part, other)
+    rows, columns, bound, column_bound, first = _meeting(planned, chunk, part, other)
     assert rows.codes is not None and columns.codes is not None
-    between = list(bound.met_clusters(beside, rows.labels, columns.labels, rows.codes, columns.codes, first))
+    between = list(
+        bound.met_clusters(column_bound, rows.labels, columns.labels, rows.codes, columns.codes, first)
+    )
     return between, None if first is None else (rows.codes, rows.labels, rows.notes)

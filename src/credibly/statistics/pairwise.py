@@ -184,8 +184,8 @@ class PairBound(Bound):
         """Return the kernel of these rows with themselves, where they are columns, and twice with others."""
         at = self.first_column(first)
         points, others = self.points[rows, :], other.points[at:, :]
-        made = self.sides.kernel(points, others, self.statistic.kernel, self.bandwidth)
-        return _doubled(made, 0 if first is None else rows.stop - rows.start)
+        values = self.sides.kernel(points, others, self.statistic.kernel, self.bandwidth)
+        return _doubled(values, 0 if first is None else rows.stop - rows.start)
 
     def values(self, labels: Labels, rows: slice = slice(None), weighted: bool = True) -> Array:
         """Return residuals of some rows, times their weights, (b k, rows)."""

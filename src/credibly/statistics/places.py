@@ -266,9 +266,9 @@ EQUAL = (
 )
 
 
-def _nearest(wanted: Array, least: Array, most: Array) -> Array:
-    xp = namespace(wanted)
-    return xp.minimum(xp.maximum(wanted, least), most)
+def _nearest(aims: Array, least: Array, most: Array) -> Array:
+    xp = namespace(aims)
+    return xp.minimum(xp.maximum(aims, least), most)
 
 
 def predicted_at(predictions: Quantiles, levels: HostArray, name: str) -> HostArray:
@@ -299,10 +299,10 @@ def _fitting(least: HostArray, most: HostArray, shares: HostArray) -> HostArray:
     return np.diff(fitting, axis=1, prepend=0.0, append=total)
 
 
-def part_of(wanted: Any, least: Any, most: Any) -> HostArray:
-    """Return which part of the labels between two counts makes the one nearest to what is wanted."""
+def part_of(aims: Any, least: Any, most: Any) -> HostArray:
+    """Return which part of the labels between two counts makes the one nearest to `aims`."""
     between = np.asarray(most - least)
-    part = (wanted - least) / np.where(between > 0, between, 1.0)
+    part = (aims - least) / np.where(between > 0, between, 1.0)
     return np.asarray(np.clip(part, 0.0, between > 0))
 
 

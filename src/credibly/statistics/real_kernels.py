@@ -406,11 +406,11 @@ def _median_label_distance(values: Array, what: str) -> tuple[Any, tuple[str, ..
     rows = rows[spaced(rows.size, max(2, _BANDWIDTH_VALUES // ordered.shape[1]))]
     numbers = xp.reshape(taken(ordered, rows), (-1,))
     if tracks_gradient(values):
-        apart = xp.abs(numbers[:, None] - numbers[None, :])[np.triu_indices(numbers.shape[0], 1)]
+        distances = xp.abs(numbers[:, None] - numbers[None, :])[np.triu_indices(numbers.shape[0], 1)]
     else:
         ranked = np.sort(to_host(numbers).astype(np.float64))
-        apart = np.concatenate([ranked[j + 1 :] - number for j, number in enumerate(ranked)])
-    bandwidth = median(apart)
+        distances = np.concatenate([ranked[j + 1 :] - number for j, number in enumerate(ranked)])
+    bandwidth = median(distances)
     if not as_number(bandwidth) > 0:
-        bandwidth = as_number(namespace(apart).max(apart)) or 1.0
+        bandwidth = as_number(namespace(distances).max(distances)) or 1.0
     return bandwidth, (f"label bandwidth {as_number(bandwidth):.4g} is the median distance between {what}",)

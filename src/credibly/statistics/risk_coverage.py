@@ -156,8 +156,8 @@ def _groups(ordered: HostArray) -> HostArray:
 
     Means of members in another order, or of another library, differ in their last digits and are still equal.
     """
-    apart = ~np.isclose(ordered[1:], ordered[:-1], rtol=_ROUNDING, atol=_ROUNDING)
-    return np.append(np.flatnonzero(np.append(True, apart)), len(ordered))
+    differs = ~np.isclose(ordered[1:], ordered[:-1], rtol=_ROUNDING, atol=_ROUNDING)
+    return np.append(np.flatnonzero(np.append(True, differs)), len(ordered))
 
 
 def _tied(values: HostArray, groups: HostArray) -> HostArray:

@@ -65,10 +65,10 @@ def _require_squares(variance: Array, least: float) -> None:
     inside = (variance > least) & (variance < 1e300)
     if not bool(namespace(inside).all(inside)):
         at = int(np.flatnonzero(~to_host(inside))[0])
-        wanted = "below 1e300" if least < 0.0 else f"between {least:g} and 1e300"
+        range_in_words = "below 1e300" if least < 0.0 else f"between {least:g} and 1e300"
         raise UnsupportedError(
             "the variance of predictions",
-            f"must be {wanted} to be compared with squared errors",
+            f"must be {range_in_words} to be compared with squared errors",
             f"that of row {at} is {float(to_host(variance)[at]):.3g}",
             "Use other units for predictions and labels.",
             argument="predictions",
@@ -290,9 +290,9 @@ class MomentTerms(Terms):
         expected, added = State(), State()
         for name, table in self._of_choices().items():
             usual = np.bincount(at.ravel(), table.ravel(), n * size).reshape(n, size) / p
-            apart = np.bincount(at[:, 0], table[:, 0], n * size).reshape(n, size) - usual
+            deviation = np.bincount(at[:, 0], table[:, 0], n * size).reshape(n, size) - usual
             sums = np.zeros((number, size))
-            np.add.at(sums, codes, weight[:, None] * apart)
+            np.add.at(sums, codes, weight[:, None] * deviation)
             varies = np.mean(table * table, axis=1) - np.sum(usual * usual, axis=1)
             expected[f"scatter of {name}"] = (weight**2 @ varies)[None]
             expected[name] = weight @ usual if bins is None else (weight @ usual)[None, :]
@@ -301,11 +301,11 @@ class MomentTerms(Terms):
 
     def widened_states(self, expected: State, added: State) -> tuple[State, State]:
         """Widen every sum apart: they have different units."""
-        made = State()
+        wider = State()
         for name, sums in added.items():
             scatter = expected.get(f"scatter of {name}", np.zeros(1))[0]
-            made[name] = widening(scatter, np.sum(sums**2)) * sums if scatter > 0 else sums
-        return expected, made
+            wider[name] = widening(scatter, np.sum(sums**2)) * sums if scatter > 0 else sums
+        return expected, wider
 
 
 class SpreadTerms(MomentTerms):
@@ -345,10 +345,10 @@ class SpreadTerms(MomentTerms):
         expected = on_host(self._sums(labels))
         mean, variance, bins = (to_host(array)[0] for array in (*self.stated, self.own_bins))
         place, weight = codes * self.n_cells + bins, labels.row_weights()
-        apart = weight * ((to_host(labels.values)[0] - mean) ** 2 - variance)
+        deviation = weight * ((to_host(labels.values)[0] - mean) ** 2 - variance)
         observed, z = (
             np.bincount(place, amount, minlength=number * self.n_cells).reshape(number, self.n_cells)
-            for amount in (apart, apart / variance)
+            for amount in (deviation, deviation / variance)
         )
         expected["observed"], expected["z"] = expected["stated"], expected["size"]
         varies = weight**2 * to_host(scatter_of_squares(self.given))
@@ -360,11 +360,11 @@ class SpreadTerms(MomentTerms):
 
         Exchanged draws change these too, and bins of a few rows might be left with none of them.
         """
-        apart = State()
+        deviation = State()
         for name, base in (("observed", "stated"), ("z", "size")):
             usual = expected[name] / np.maximum(expected[base], _TINY)
-            apart[name] = added[name] - usual * added[base] if base in added else added[name]
-        return super().widened_states(expected, apart)
+            deviation[name] = added[name] - usual * added[base] if base in added else added[name]
+        return super().widened_states(expected, deviation)
 
     def wild_state(self, expected: State, added: State, signs: HostArray) -> State:
         """Return the sums of squared errors with these signs, (b, bins); what falls below 0 is 0."""

@@ -270,26 +270,26 @@ def _attributes(rows: Rows, groups: Any) -> tuple[Any, tuple[str, ...]]:
 
 
 def _measures(
-    predictions: Predictions, asked: Sequence[str] | None, as_sets: bool
+    predictions: Predictions, names: Sequence[str] | None, as_sets: bool
 ) -> tuple[tuple[AuditMeasure, ...], tuple[str, ...]]:
     """Return what is counted, and notes about it."""
     remedy = "Pass a list, even for a single measure."
-    require_type(not isinstance(asked, str), "must be a sequence", remedy, measures=asked)
+    require_type(not isinstance(names, str), "must be a sequence", remedy, measures=names)
     real = isinstance(predictions, RealPredictions)
     kinds = ("rank", "coverage") if real else ("confidence", "classes")
-    chosen, notes = kinds if asked is None else tuple(asked), []
+    chosen, notes = kinds if names is None else tuple(names), []
     for name in chosen:
         one_of(f"a measure of {'real values' if real else 'classes'}", name, kinds)
     if "coverage" in chosen and central_levels(predictions) is None:
         chosen = tuple(name for name in chosen if name != "coverage")
         notes.append("coverage was left out: no two levels are l and 1 - l")
     k = predictions.n_classes if isinstance(predictions, ClassPredictions) else 0
-    if asked is None and k > (MOST_CLASSES // 2 if as_sets else MOST_CLASSES):
+    if names is None and k > (MOST_CLASSES // 2 if as_sets else MOST_CLASSES):
         chosen = ("confidence",)
         notes.append(
             f"classes were not counted one by one, because there are {k}; request it with `measures`"
         )
-    if asked is None and k == 2:  # the confidence is about the event too
+    if names is None and k == 2:  # the confidence is about the event too
         chosen = ("classes",)
     measures: list[AuditMeasure] = []
     for name in chosen:
@@ -300,7 +300,7 @@ def _measures(
     if as_sets:
         sides: tuple[Literal["upper", "lower"], ...] = ("upper", "lower")
         measures = [dataclasses.replace(measure, bound=side) for measure in measures for side in sides]
-    require(measures, "must name at least one that applies", "Leave it out.", measures=asked)
+    require(measures, "must name at least one that applies", "Leave it out.", measures=names)
     return tuple(dict.fromkeys(measures)), tuple(notes)
 
 

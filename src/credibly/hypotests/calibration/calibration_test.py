@@ -160,13 +160,13 @@ def calibration_test(
     require_resamples(n_resamples)
     if statistics is None and margin is not None:
         return equivalence_test(rows, None, margin, notes)
-    predictions, asked = rows.example.predictions, statistics
-    if asked is None:
-        asked, left_out = _unasked(rows, seed)
+    predictions = rows.example.predictions
+    if statistics is None:
+        statistics, left_out = _unasked(rows, seed)
         notes = (*notes, *left_out)
-    if isinstance(asked, str) and asked == "omnibus" and isinstance(predictions, RealPredictions):
-        asked = _real_omnibus(predictions)
-    chosen, several = named_statistics(asked)
+    if isinstance(statistics, str) and statistics == "omnibus" and isinstance(predictions, RealPredictions):
+        statistics = _real_omnibus(predictions)
+    chosen, several = named_statistics(statistics)
     if margin is not None:
         return equivalence_test(rows, chosen, margin, notes)
     require_sides(rows, chosen)
@@ -175,10 +175,10 @@ def calibration_test(
 
 
 def named_statistics(
-    asked: str | Statistic | Sequence[str | Statistic],
+    statistics: str | Statistic | Sequence[str | Statistic],
 ) -> tuple[list[Statistic], bool]:
     """Return the statistics that are asked for, and whether several are tested together."""
-    named = OMNIBUS if isinstance(asked, str) and asked == "omnibus" else asked
+    named = OMNIBUS if isinstance(statistics, str) and statistics == "omnibus" else statistics
     several = isinstance(named, Sequence) and not isinstance(named, str)
     chosen = [as_statistic(name) for name in (named if several else [named])]  # type: ignore[union-attr]
     require_distinct(chosen)

@@ -343,11 +343,11 @@ class _Groups:
         number = int(codes.max()) + 1
         predicted = np.empty(self.n)
         predicted[self.order] = self.each(self.predicted)
-        apart = events - predicted
+        deviation = events - predicted
         curves = []
         for _, drawn in sign_tiles(seed, number, n_resamples, 64 * self.n):
             for some in tiles(len(drawn), 64):
-                moved = predicted + drawn[some][:, codes] * apart
+                moved = predicted + drawn[some][:, codes] * deviation
                 curves.append(np.clip(self.fits(moved)[:, self.kept], 0.0, 1.0))
         return np.concatenate(curves)
 

@@ -96,7 +96,7 @@ def decompose_crps(
     else:
         loss, settings = to_host(crps.loss(predictions)(batch.values))[0], {}
     climate, codes = _climate(y), rows.cluster_codes()
-    whole, apart = _gains(predictions, y, codes, _places(y, loss, codes))
+    whole, gains = _gains(predictions, y, codes, _places(y, loss, codes))
     parts = {
         "loss": (loss, None),
         "miscalibration": (loss - climate + whole, _BIASED_CRPS),
@@ -117,8 +117,8 @@ def decompose_crps(
     }
     return CrpsDecomposition(
         **estimates,
-        miscalibration_interval=_bracket(loss - climate + apart, loss - climate + whole, level, codes),
-        discrimination_interval=_bracket(apart, whole, level, codes),
+        miscalibration_interval=_bracket(loss - climate + gains, loss - climate + whole, level, codes),
+        discrimination_interval=_bracket(gains, whole, level, codes),
         level=float(level),
         n=n,
     )

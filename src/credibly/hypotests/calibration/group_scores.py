@@ -310,9 +310,9 @@ def _of_reals(scoring: Scoring, chunk: Dataset) -> _Scores:
             return np.array(_LAWS[measure.kind])
         amount = score(measure, table)
         mean = amount @ weights
-        apart = amount - mean[:, None]
-        square = apart * apart
-        return np.stack([mean, square @ weights, (square * apart) @ weights])
+        deviation = amount - mean[:, None]
+        square = deviation * deviation
+        return np.stack([mean, square @ weights, (square * deviation) @ weights])
 
     terms = [Losses(partial(score, measure), cells, *law(measure)) for measure in scoring.measures]
     return _Scores(Reals(observed), lambda: ranks.drawing, terms, range(len(terms)), cells)

@@ -289,8 +289,8 @@ def asking_spread(
     bands = None if level is None else [central_band(drawn_values[:, part], level) for part in (filled, z)]
     if bands is not None and level is not None and rows.clusters is not None:
         (signed,) = wild([statistic], rows, rows.clusters, seed, n_resamples, finish=_errors)
-        apart = [central_band(signed.values[1:, part], level) for part in (filled, z)]
-        bands = [wider(first, other) for first, other in zip(bands, apart, strict=True)]
+        clustered = [central_band(signed.values[1:, part], level) for part in (filled, z)]
+        bands = [wider(first, other) for first, other in zip(bands, clustered, strict=True)]
     return SpreadCurve(
         left=edges[:-1][filled],
         right=edges[1:][filled],

@@ -281,7 +281,7 @@ class _Facts:
 def _facts(claimed: float, rows: Dataset) -> _Facts:
     predictions, batch = rows.predictions, rows.batch
     features = rows.features
-    beside = (rows.groups, to_host(features) if is_array(features) else features)
+    arguments = (rows.groups, to_host(features) if is_array(features) else features)
     if batch.weights is not None:
         raise UnsupportedError(
             "`set_coverage`", "counts every instance once", "got sample weights", "Leave them out."
@@ -294,10 +294,10 @@ def _facts(claimed: float, rows: Dataset) -> _Facts:
         low, high = to_host(predictions.lower), to_host(predictions.upper)
         ends = (values == low) | (values == high) if central else None
         size, outside = to_host(predictions.sizes()), np.maximum(low - values, values - high)
-        return _Facts(beyond == 0, size, size + 2.0 / (1.0 - claimed) * beyond, outside, ends, *beside)
+        return _Facts(beyond == 0, size, size + 2.0 / (1.0 - claimed) * beyond, outside, ends, *arguments)
     if isinstance(predictions, PredictionSets) and isinstance(batch, Classes):
         covered, sizes = to_host(predictions.held(batch))[0], to_host(predictions.sizes())
-        return _Facts(covered, sizes, None, None, None, *beside)
+        return _Facts(covered, sizes, None, None, None, *arguments)
     raise UnsupportedError(
         "`set_coverage`",
         "takes one label per instance",

@@ -127,23 +127,23 @@ def _names_of(columns: HostArray, names: Sequence[str] | None, default: Sequence
     return tuple(default if names is None else names)
 
 
-def features_as_tested(features: Any, wanted: int | None, predictions: Any) -> Array | None:
+def features_as_tested(features: Any, n_features: int | None, predictions: Any) -> Array | None:
     """Return the features of other instances; None where the test had none, `wanted` columns otherwise."""
     rule = "were not given to the test, which depends on the sets themselves"
-    require(features is None or wanted is not None, rule, "Leave them out.", features=features)
-    rule = f"are needed: the test learned from {wanted} features"
+    require(features is None or n_features is not None, rule, "Leave them out.", features=features)
+    rule = f"are needed: the test learned from {n_features} features"
     require(
-        features is not None or wanted is None,
+        features is not None or n_features is None,
         rule,
         "Pass the features of these instances.",
         features=features,
     )
     if features is None:
         return None
-    made = check_features(features, as_class_predictions(predictions))
-    rule = f"must have {wanted} columns, as in the test"
-    require(made.shape[1] == wanted, rule, "Compute them in the same way.", features=made)
-    return made
+    columns = check_features(features, as_class_predictions(predictions))
+    rule = f"must have {n_features} columns, as in the test"
+    require(columns.shape[1] == n_features, rule, "Compute them in the same way.", features=columns)
+    return columns
 
 
 @dataclasses.dataclass(frozen=True)

@@ -107,14 +107,14 @@ def _set_scores(credal: CredalSet) -> list[HostArray]:
     mean = to_host(credal.mean().probs)
     logs = np.log(np.maximum(mean, _FLOOR))
     kept = 1.0 - _CONTAMINATION
-    made = [
+    scores = [
         logs,
         np.log(np.maximum(upper, _FLOOR)) - logs,
         np.log(np.maximum(lower, _FLOOR)) - logs,
         np.log(kept + _CONTAMINATION / np.maximum(upper, _FLOOR)),
         np.log(kept + _CONTAMINATION / np.maximum(1.0 - lower, _FLOOR)),
     ]
-    return [column - column.mean(axis=1, keepdims=True) for column in made]
+    return [column - column.mean(axis=1, keepdims=True) for column in scores]
 
 
 def regression(
@@ -130,7 +130,7 @@ def regression(
         scores, labels = scores.rows(chosen), labels[chosen]
     columns = scores.columns
     flat = columns.reshape(-1, d)
-    wanted = columns[np.arange(len(labels)), labels].sum(axis=0)
+    observed_sums = columns[np.arange(len(labels)), labels].sum(axis=0)
     ridge = np.where(np.arange(d) < scores.n_own, *penalty)
     rows, at = np.arange(len(labels)), np.arange(d)
 
@@ -144,7 +144,7 @@ def regression(
     for _ in range(_NEWTON_STEPS):
         weighted = columns * g[:, :, None]
         means = np.add.reduce(weighted, axis=1)
-        gradient = np.add.reduce(means) - wanted + ridge * slopes
+        gradient = np.add.reduce(means) - observed_sums + ridge * slopes
         bends = weighted.reshape(-1, d).T @ flat - means.T @ means
         bends[at, at] += ridge
         step = dposv(bends, gradient)[1]  # a positive definite system
@@ -266,24 +266,24 @@ def witness_of(
     if not rows.size:
         return rows, np.empty((0, k))
     slopes = [np.zeros(scores.columns.shape[2])] * len(PENALTIES)
-    made = np.empty((len(PENALTIES) + 1, rows.size, k))
+    values = np.empty((len(PENALTIES) + 1, rows.size, k))
     for begin, end in itertools.pairwise(cuts):
         past, now = order[:begin], order[begin:end]
         place = slice(begin - cuts[0], end - cuts[0])
         learned, looked = scores.rows(past), scores.rows(now)
         for j, penalty in enumerate(PENALTIES):
             slopes[j] = regression(learned, labels[past], penalty, slopes[j])
-            made[j, place] = looked.probs(slopes[j])
-        made[-1, place] = bets.rows(now).values(_portfolio(bets.rows(past).paid(labels[past])))
+            values[j, place] = looked.probs(slopes[j])
+        values[-1, place] = bets.rows(now).values(_portfolio(bets.rows(past).paid(labels[past])))
     sets = credal[rows]
     for j in range(len(PENALTIES)):
-        g = np.maximum(made[j], TINY)
-        made[j] = 1.0 - _STAKE + _STAKE * g / np.maximum(nearest_to(sets, g), TINY)
-    made /= support_of(sets, made)[0][:, :, None]  # e-variables, whatever pi is
-    earned = np.log(np.maximum(made[:, np.arange(rows.size), labels[rows]], 1e-300)).cumsum(axis=1)
+        g = np.maximum(values[j], TINY)
+        values[j] = 1.0 - _STAKE + _STAKE * g / np.maximum(nearest_to(sets, g), TINY)
+    values /= support_of(sets, values)[0][:, :, None]  # e-variables, whatever pi is
+    earned = np.log(np.maximum(values[:, np.arange(rows.size), labels[rows]], 1e-300)).cumsum(axis=1)
     u = np.empty((rows.size, k))
     for begin, end in itertools.pairwise(cuts - cuts[0]):
-        before = earned[:, begin - 1] if begin else np.zeros(len(made))
+        before = earned[:, begin - 1] if begin else np.zeros(len(values))
         shares = np.exp(before - before.max())
-        u[begin:end] = np.tensordot(shares / shares.sum(), made[:, begin:end], axes=1)
+        u[begin:end] = np.tensordot(shares / shares.sum(), values[:, begin:end], axes=1)
     return rows, np.maximum(u / support_of(sets, u[None, ...])[0][0][:, None], TINY)

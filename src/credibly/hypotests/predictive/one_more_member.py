@@ -299,9 +299,9 @@ def _by_spread(table: HostArray, shares: HostArray, number: float) -> float | No
     if number < _FEWEST or not np.isfinite(table).all():
         return None
     drawn = table[:, 1:]
-    apart = table[:, 0] - drawn.mean(axis=1)
-    centre = float(shares @ apart)
-    between = float(shares @ (apart - centre) ** 2) / (1.0 - 1.0 / number)
+    deviation = table[:, 0] - drawn.mean(axis=1)
+    centre = float(shares @ deviation)
+    between = float(shares @ (deviation - centre) ** 2) / (1.0 - 1.0 / number)
     within = float(shares @ drawn.var(axis=1, ddof=1)) if drawn.shape[1] > 1 else 0.0
     variance = (1.0 + 1.0 / number) * between + within
     if not variance > 0:

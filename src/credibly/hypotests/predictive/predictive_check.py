@@ -218,10 +218,12 @@ def asking_check(
     sources = [source for name in names for source in LabelSource.each(name, seed, n_resamples, predictions)]
     sizes = () if grouping is None else grouping.sizes
     # of joint draws the labels are one of m + 1 already
-    apart = left_out_sources(predictions, seed, n_resamples) if "bayesian" in names and not joint else []
+    without_member = (
+        left_out_sources(predictions, seed, n_resamples) if "bayesian" in names and not joint else []
+    )
     if together is None:
         targets = targets_of(chosen, rows, sizes)
-        leaving = left_out_requests(targets, rows, apart)
+        leaving = left_out_requests(targets, rows, without_member)
         drawn = Request(targets, rows, sources, n_resamples, progress, by_members=True)
         values, *rest = yield [drawn, *leaving]  # all at once: an evaluation asks once
         without = left_out_values(targets, leaving, rest)
@@ -231,7 +233,7 @@ def asking_check(
             _signed(chosen, parts, together, source.seed, n_resamples, source.members, progress)
             for source in sources
         ]
-        drawers = np.zeros(vectors_per_member(apart) if apart else 0, dtype=np.intp)
+        drawers = np.zeros(vectors_per_member(without_member) if without_member else 0, dtype=np.intp)
         signed = [  # there is one drawer: whoever the predictions lack
             _signed(
                 chosen,
@@ -241,17 +243,17 @@ def asking_check(
                 drawers.size,
                 drawers,
             )
-            for source in apart
+            for source in without_member
         ]
         without = [[resampled.values for resampled in line] for line in zip(*signed, strict=True)]
-    one_more = [one_more_pvalue(values_without, apart, predictions) for values_without in without]
+    one_more = [one_more_pvalue(values_without, without_member, predictions) for values_without in without]
     settings = {"n_resamples": int(n_resamples), "seed": list(seed), "hypothesis": hypothesis}
     every: dict[Hypothesis, list[HypothesisCheck]] = {name: [] for name in names}
     totals: dict[Hypothesis, list[list[HostArray]]] = {name: [] for name in names}
     notes = [*predictions.notes, *more_notes, *left_out]
     numbers = None if together is None else _numbers(parts, together)
     for source, resampled in zip(sources, values, strict=True):
-        more = one_more if apart and source.hypothesis == "bayesian" else None
+        more = one_more if without_member and source.hypothesis == "bayesian" else None
         check = hypothesis_check(source, stored, chosen, resampled, grouping, settings, numbers, more)
         every[source.hypothesis].append(check)
         totals[source.hypothesis].append([resampled.values for resampled in resampled[: len(chosen)]])

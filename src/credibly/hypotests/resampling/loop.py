@@ -214,11 +214,11 @@ def jobs_of(
 
 
 def as_replicates_see(
-    asked: Sequence[tuple[Draw, Sequence[Target]]], rows: Dataset, n_resamples: int, *, whole: bool = False
+    sources: Sequence[tuple[Draw, Sequence[Target]]], rows: Dataset, n_resamples: int, *, whole: bool = False
 ) -> Iterator[tuple[Draw, Dataset, list[Job]]]:
     """Yield every source with the rows as it sees them, and its targets bound to them."""
     seen: tuple[Hashable, Dataset, dict[Hashable, Job]] | None = None
-    for draw, targets in asked:
+    for draw, targets in sources:
         key = draw.view(rows) if isinstance(draw, LabelSource) else id(draw)
         if seen is None or seen[0] != key:
             seen = key, draw.pose(rows) if isinstance(draw, LabelSource) else rows, {}

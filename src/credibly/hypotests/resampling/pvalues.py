@@ -231,12 +231,12 @@ def result_of(
         "z_score": z_score,
         "n_resamples": null.size,
     }
-    made = HypotestResult(**(usual | fields))
-    if made.n_clusters is None or made.pvalue_interval is None:
-        return made
-    least = smallest_pvalue(made.n_clusters)
-    low, high = (max(end, least) for end in made.pvalue_interval)
-    return dataclasses.replace(made, pvalue=max(made.pvalue, least), pvalue_interval=(low, high))
+    result = HypotestResult(**(usual | fields))
+    if result.n_clusters is None or result.pvalue_interval is None:
+        return result
+    least = smallest_pvalue(result.n_clusters)
+    low, high = (max(end, least) for end in result.pvalue_interval)
+    return dataclasses.replace(result, pvalue=max(result.pvalue, least), pvalue_interval=(low, high))
 
 
 def single_result(

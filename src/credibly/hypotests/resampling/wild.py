@@ -202,8 +202,8 @@ def wild(
                 moved = State(
                     {**expected, **{key: expected[key] + sums.sum(axis=0) for key, sums in drew.items()}}
                 )
-                apart = State({key: sums - drew[key] for key, sums in added.items()})
-                values_of_members[at] = evaluate(bound, *bound.widened_states(moved, apart), drawn[at])
+                deviations = State({key: sums - drew[key] for key, sums in added.items()})
+                values_of_members[at] = evaluate(bound, *bound.widened_states(moved, deviations), drawn[at])
             values[name].append(values_of_members)
     names = [statistic.name for statistic in chosen]
     return [Resampled(states[name][0], np.concatenate(values[name])) for name in names]
