@@ -28,6 +28,13 @@ FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 # Results come back from functions, and protocols are subclassed: their attributes are what a reader needs.
 NOT_CALLED_BY_USERS = {
+    "SpreadDetails",
+    "SizeBins",
+    "SecondLabelPlan",
+    "RaterDetails",
+    "Ignorance",
+    "EntropySplit",
+    "Agreement",
     "AuditGroup",
     "AuditResult",
     "BrierDecomposition",

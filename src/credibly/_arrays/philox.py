@@ -51,6 +51,7 @@ class Stream(enum.IntEnum):
     ORDERS = 17  # of instances that a witness learns from
     MIXTURE = 19  # which draws of several members stand for their mixture
     COINS = 20  # whether a set holds its label
+    SECOND_LABELS = 21  # several labels of one instance, from one distribution
 
 
 def as_seed(rng: Any) -> Seed:

@@ -37,8 +37,8 @@ KINDS = (
 MEASURES = ("hartley", "dubois_prade", "koerner", "entropy_gap", "credal_size", "u65", "u80")
 METHODS = (
     "temperature, bias, platt (or sigmoid), curve, isotonic, beta, vector, matrix, noise, order, venn_abers, "
-    "members, alpha, credal; for real values shift, scale, shift+scale, linear, linear+scale, spread, tails, "
-    "skew, isotonic, levels, scale_by_features; join with + to apply one after the other"
+    "members, alpha, ignorance, credal; for real values shift, scale, shift+scale, linear, linear+scale, "
+    "spread, tails, skew, isotonic, levels, scale_by_features; join with + to apply one after the other"
 )
 
 FILE = "FILE"

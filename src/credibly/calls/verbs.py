@@ -170,11 +170,13 @@ VERBS = {
     ),
     "raters": Verb(
         "raters:raters_file",
-        "Loss and disagreement when there are several raters.",
+        "Loss, disagreement, stated ignorance and agreement when there are several raters.",
         "credibly raters rated.npz",
-        (*o.ROWS, *o.STREAMING, o.N_BINS, o.RATER_WEIGHTS),
+        (*o.ROWS, *o.STREAMING, o.N_BINS, o.RATER_WEIGHTS, o.N_RESAMPLES, o.SEED),
         ("--labels", "--n-raters", "--kind", "--clusters", "--weights", "--json"),
-        "Expected loss = epistemic + irreducible; epistemic = calibration + dispersion.",
+        "Expected loss = epistemic + irreducible; epistemic = calibration + dispersion. Members and "
+        "Dirichlets state how ignorant they are, which pairs of labels test; labels with their raters show "
+        "agreement.",
         (FILE,),
     ),
     "compare": Verb(

@@ -8,11 +8,12 @@ from __future__ import annotations
 import dataclasses
 from typing import Any, Literal
 
-from credibly._arrays.errors import UnsupportedError, one_of
+from credibly._arrays.errors import UnsupportedError, one_of, require
 from credibly._arrays.namespace import (
     Array,
     as_float64,
     clip,
+    device,
     digamma,
     entropy_of_rows,
     mean_entropy_of_members,
@@ -72,6 +73,55 @@ def size(
     lower, upper = singleton_bounds(credal)
     predicted = credal.xp.argmax(as_point(predictions)[0].probs, axis=-1)[:, None]
     return credal.xp.take_along_axis(upper - lower, predicted, axis=-1)[:, 0]
+
+
+def disagreement(predictions: Any) -> Array:
+    """Return how often two members of an ensemble predict different classes.
+
+    Parameters
+    ----------
+    predictions : Ensemble or array (n, m, k)
+        At least two members per instance.
+
+    Returns
+    -------
+    array (n,)
+        Share of the pairs of different members whose most probable classes differ, by weight where members
+        have weights: 0 if all agree, 1 if no two do.
+
+    Notes
+    -----
+    It looks at answers only, so members that agree on the answer and differ in its probability have 0;
+    :func:`uncertainty` sees them.
+
+    References
+    ----------
+    Fort, Hu and Lakshminarayanan, *Deep ensembles: a loss landscape perspective*, 2019.
+
+    Examples
+    --------
+    >>> import credibly as cr
+    >>> members = [[[0.7, 0.3], [0.6, 0.4], [0.2, 0.8]]]
+    >>> cr.credal.disagreement(cr.Ensemble(members)).round(4)  # two of three pairs
+    array([0.6667])
+    """
+    given = as_predictions(predictions)
+    if not isinstance(given, Ensemble):
+        raise UnsupportedError(
+            "`disagreement`",
+            "needs the answers of several members",
+            f"got {type(given).__name__}",
+            "Pass an Ensemble, (n, m, k).",
+        )
+    xp, (_, m, k) = given.xp, given.probs.shape
+    rule = "must have at least two members"
+    require(m > 1, rule, "Pass an Ensemble of two members or more.", predictions=given.probs)
+    answers = xp.argmax(given.probs, axis=2)
+    shape = {"dtype": xp.float64, "device": device(given.probs)}
+    weights = xp.ones((m,), **shape) / m if given.weights is None else as_float64(given.weights)
+    chosen = answers[:, :, None] == xp.arange(k, dtype=answers.dtype, device=device(answers))
+    shares = xp.sum(xp.astype(chosen, xp.float64) * weights[None, :, None], axis=1)
+    return (1.0 - xp.sum(shares**2, axis=1)) / (1.0 - xp.sum(weights**2))
 
 
 def mean_size(credal: CredalSet) -> Array:

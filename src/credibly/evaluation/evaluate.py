@@ -16,6 +16,7 @@ from credibly.evaluation.claims import CLAIMS, claims_verdicts
 from credibly.evaluation.commands import recorded_call
 from credibly.evaluation.dependence import copies_warning, dependences
 from credibly.evaluation.headline import DIAGNOSIS, HEADLINE
+from credibly.evaluation.ignorance import IGNORANCE
 from credibly.evaluation.levels import levels_of, resamples_for
 from credibly.evaluation.results import Evaluation
 from credibly.evaluation.rows import (
@@ -59,6 +60,7 @@ STAGES: tuple[Stage, ...] = (
     GROUPS,
     DECOMPOSITION,
     RATERS,
+    IGNORANCE,
     SCORE,
     TESTS,
     CURVES,

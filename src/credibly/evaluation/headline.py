@@ -249,6 +249,14 @@ def _untested(rows: Rows, work: Work, reason: str) -> Headline:
 
 def _steps(work: Work, found: Diagnosis) -> tuple[tuple[str, str], ...]:
     """Return what to do next, each with a command."""
+    stated = work.found.get("ignorance")
+    if stated is None or stated.word != "conflict":
+        return _main_steps(work, found)
+    repair = ("Repair the stated ignorance, then test it on new data.", fit_command(work, "ignorance"))
+    return (*_main_steps(work, found), repair)
+
+
+def _main_steps(work: Work, found: Diagnosis) -> tuple[tuple[str, str], ...]:
     if found.word != "conflict":
         where = "Look at parts of the data: a model can be right on average and wrong for some groups."
         return ((where, audit_command(work)),)

@@ -79,6 +79,7 @@ def questions(rows: Rows, work: Work, found: Diagnosis, headline: Finding) -> tu
     """Answer all questions that such data allow."""
     every = [
         *_raters(work),
+        *_ignorance(work),
         _what(work, found, headline),
         _repairs(work, found, headline),
         _left(work, found),
@@ -270,6 +271,20 @@ def _raters(work: Work) -> tuple[Finding, ...]:
     share = min(1.0, max(0.0, float(loss.epistemic.value) / total)) if total > 0 else 0.0
     facts = {"share": share, "total": total, "word": word, "interval": interval_of(loss.epistemic)}
     return (Finding("raters", word, "loss of the model", facts),)
+
+
+def _ignorance(work: Work) -> tuple[Finding, ...]:
+    """Compare stated with supported ignorance, and say what repairs it."""
+    part = work.found.get("ignorance")
+    if part is None:
+        return ()
+    level = own_level("ignorance", work)
+    facts = part.found.facts(level) | {"repaired": None}
+    if part.repaired is not None:
+        facts["repaired"] = part.repaired.facts(level)
+        command = fit_command(work, "ignorance")
+        facts |= {"command": command}
+    return (Finding("ignorance", part.found.verdict(level), "stated ignorance", facts),)
 
 
 # ------------------------------------------------------------------------------------------- real values

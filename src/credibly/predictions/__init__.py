@@ -24,6 +24,7 @@ from credibly.predictions.quantiles import Quantiles
 from credibly.predictions.regression import Gaussian
 from credibly.predictions.rows import InMemory, RowChoice, Rows, group_rows, one_rater, rows_up_to
 from credibly.predictions.samples import Samples
+from credibly.predictions.second_order import SecondOrder
 
 __all__ = [
     "Belief",
@@ -49,6 +50,7 @@ __all__ = [
     "RowChoice",
     "Rows",
     "Samples",
+    "SecondOrder",
     "as_labels",
     "as_pair",
     "as_point",

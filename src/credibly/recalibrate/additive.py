@@ -250,10 +250,10 @@ class _Problem:
         curved = np.empty((len(self.parts), self.width, self.width))
         slope = np.empty((len(self.parts), self.width))
         for j, part in enumerate(self.parts):
-            curved[j], slope[j] = self._block(p[:, part], weight[part], self.z[:, part])
+            curved[j], slope[j] = self._curvature(p[:, part], weight[part], self.z[:, part])
         return loss, curved, slope - labels
 
-    def _block(self, p: HostArray, weight: HostArray, z: HostArray) -> tuple[HostArray, HostArray]:
+    def _curvature(self, p: HostArray, weight: HostArray, z: HostArray) -> tuple[HostArray, HostArray]:
         """Return the Hessian, sum w (diag p - p p'), and what is predicted of the sums over labels."""
         curved, predicted = np.empty((self.width, self.width)), np.empty(self.width)
         weighted = p * weight

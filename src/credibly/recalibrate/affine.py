@@ -102,13 +102,13 @@ def curvature(z: HostArray, counts: HostArray, weights: HostArray, intercepts: H
                 total[i * k : (i + 1) * k, j * k : (j + 1) * k] += np.diag(diagonal)
         total -= (slopes * number[:, None]).T @ slopes
     if matrix:
-        blocks = np.empty((k, k, k + 1, k + 1))
+        hessian = np.empty((k, k, k + 1, k + 1))
         for first, second in ((first_class, second_class), (second_class, first_class)):
             for entry, another in (entries, entries[::-1]):
-                blocks[first[:, None], second[:, None], entry, another] = total
+                hessian[first[:, None], second[:, None], entry, another] = total
         at = np.concatenate([np.arange(k * k).reshape(k, k), k * k + np.arange(k)[:, None]], axis=1)
         order = np.argsort(at.ravel())
-        total = blocks.transpose(0, 2, 1, 3).reshape(order.size, -1)[np.ix_(order, order)]
+        total = hessian.transpose(0, 2, 1, 3).reshape(order.size, -1)[np.ix_(order, order)]
     return total / float(counts.sum())
 
 

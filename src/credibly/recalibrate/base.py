@@ -14,7 +14,7 @@ from credibly._arrays.checks import require_integer
 from credibly._arrays.errors import InputError, InputTypeError, Remedy
 from credibly._arrays.namespace import Array
 from credibly.predictions import ClassPredictions, Ensemble, as_point, cluster_codes
-from credibly.recalibrate.fit_data import FitData, checked, digest_of, fit_data
+from credibly.recalibrate.fit_data import FitData, checked, digest_of_predictions, fit_data
 from credibly.recalibrate.learned import declared, require_sound, shapes_of
 from credibly.recalibrate.minimum import Convergence
 from credibly.results.base import jsonable
@@ -136,7 +136,7 @@ class Recalibration(ABC):
         self._require_kind(readable)
         self._require_like_the_fit(readable)
         made = self._map(readable, self._seen(features, groups))
-        if digest_of(readable) == self.digest:
+        if digest_of_predictions(readable) == self.digest:
             same = (
                 f"{type(self).__name__} is applied to the predictions it was fitted on; measurements on "
                 f"them are too optimistic"
@@ -311,7 +311,7 @@ class Recalibration(ABC):
             if value is not None and not taken:
                 subject = f"`{type(self).__name__}`"
                 raise InputError(subject, f"uses no {name}", f"got `{name}`", self._without(name))
-        return self._own(features, groups)
+        return self._used(features, groups)
 
     def _without(self, name: str) -> str:
         """Say what to do about features or groups that the method does not use."""
@@ -325,7 +325,7 @@ class Recalibration(ABC):
             f"Leave out `--by`, or use temperature, bias or platt {where}; for real values shift or scale.",
         )
 
-    def _own(self, features: Any, groups: Any) -> Any:
+    def _used(self, features: Any, groups: Any) -> Any:
         """Return the features or the groups, whichever the method uses."""
         if self.takes_groups:
             return groups

@@ -75,7 +75,7 @@ class Chain(Recalibration):
     def _require_kind(self, predictions: Any) -> None:
         self.steps[0]._require_kind(predictions)
 
-    def _own(self, features: Any, groups: Any) -> Any:
+    def _used(self, features: Any, groups: Any) -> Any:
         return features, groups  # each step takes what it uses
 
     def _data(self, predictions: Any, labels: Any, sample_weight: Any) -> Any:
@@ -95,7 +95,7 @@ class Chain(Recalibration):
         for step, start in zip(self.steps, near, strict=True):
             step._near = start
             step._require_kind(at.predictions)
-            inputs = step._own(*seen)
+            inputs = step._used(*seen)
             convergence = step._fit(at, inputs)
             step._remember(at, convergence)
             ended.append(convergence)
@@ -116,7 +116,7 @@ class Chain(Recalibration):
     def _map(self, predictions: Any, seen: Any) -> Any:
         for step in self.steps:
             step._require_kind(predictions)
-            predictions = step._map(predictions, step._own(*seen))
+            predictions = step._map(predictions, step._used(*seen))
         return predictions
 
     def to_dict(self) -> dict[str, Any]:

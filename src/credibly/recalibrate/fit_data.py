@@ -77,7 +77,7 @@ class FitData:
     @functools.cached_property
     def digest(self) -> str:
         """A hash of the predictions, computed once for all methods that are fitted to them."""
-        return digest_of(self.predictions)
+        return digest_of_predictions(self.predictions)
 
     def moved(self, predictions: ClassPredictions) -> FitData:
         """Return the same labels with other predictions, as the next step of a chain sees them."""
@@ -175,7 +175,7 @@ def dense(data: FitData) -> tuple[HostArray, HostArray]:
     return to_host(data.scores.values), to_host(data.counts)
 
 
-def digest_of(predictions: Predictions) -> str:
+def digest_of_predictions(predictions: Predictions) -> str:
     """Return a hash of the numbers in the predictions, whatever library and precision holds them."""
     total = hashlib.sha256(type(predictions).__name__.encode())
     weights = getattr(predictions, "weights", None)

@@ -10,7 +10,7 @@ towards 0, by more the fewer rows it has and the less groups differ.
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from scipy.special import ndtri
@@ -110,18 +110,26 @@ class LocationFit:
 
     def moved(self, mu: HostArray, sd: HostArray, groups: HostArray | None) -> tuple[HostArray, HostArray]:
         """Return centres and spreads after the repair."""
-        of_centre, of_spread, _, _ = _columns(mu, sd, groups, self.terms, self.middle)
+        of_centre, of_spread, _, _ = _design(mu, sd, groups, self.terms, self.middle)
         return mu + of_centre @ self.centre, sd * np.exp(of_spread @ self.spread)
 
 
-def _columns(
+class _Design(NamedTuple):
+    """The columns of centre and of log spread, and the penalties of both."""
+
+    of_centre: HostArray
+    of_spread: HostArray
+    lax: HostArray
+    tight: HostArray
+
+
+def _design(
     mu: HostArray,
     sd: HostArray,
     groups: HostArray | None,
     terms: tuple[str, ...],
     middle: tuple[float, float],
-) -> tuple[HostArray, HostArray, HostArray, HostArray]:
-    """Return the columns of centre and of log spread, and the penalties of both."""
+) -> _Design:
     ones = np.ones((len(mu), 1))
     made = []
     for constant, slope, value in (
@@ -139,8 +147,8 @@ def _columns(
             columns.append(groups)
             penalties.append([OWN] * groups.shape[1])
         made.append((np.hstack(columns), np.concatenate([*penalties, []])))
-    (centre, of_centre), (spread, of_spread) = made
-    return centre, spread, of_centre, of_spread
+    (of_centre, lax), (of_spread, tight) = made
+    return _Design(of_centre, of_spread, lax, tight)
 
 
 def fit_location(
@@ -154,11 +162,11 @@ def fit_location(
     """Maximise the normal likelihood over centre and spread in turn; pull groups towards all rows."""
     total = weight.sum()
     middle = float(weight @ mu / total), float(weight @ np.log(sd) / total)
-    columns = _columns(mu, sd, groups, terms, middle)
-    a, b = _scored(mu, sd, y, weight, *columns)
+    design = _design(mu, sd, groups, terms, middle)
+    a, b = _scored(mu, sd, y, weight, design)
     if groups is None or not groups.shape[1]:
         return LocationFit(terms, a, b, middle)
-    of_centre, of_spread, lax, tight = columns
+    of_centre, of_spread, lax, tight = design
     s = sd * np.exp(of_spread @ b)
     n_groups, z = groups.shape[1], (y - mu - of_centre @ a) / s
     # penalties in observations: the variance of what one row says, over the variance between groups
@@ -171,7 +179,7 @@ def fit_location(
         noise = max(float(weight @ (z * z - 1.0) ** 2) / total / 4.0, _LEAST_VARIANCE)
         between = variance_between(b[-n_groups:], groups.T @ weight / noise)
         tight[-n_groups:] = 2.0 * max(OWN, noise / max(between, _LEAST_VARIANCE))
-    return LocationFit(terms, *_scored(mu, sd, y, weight, *columns, a, b), middle)
+    return LocationFit(terms, *_scored(mu, sd, y, weight, design, a, b), middle)
 
 
 def _scored(
@@ -179,15 +187,12 @@ def _scored(
     sd: HostArray,
     y: HostArray,
     weight: HostArray,
-    of_centre: HostArray,
-    of_spread: HostArray,
-    lax: HostArray,
-    tight: HostArray,
+    design: _Design,
     a: HostArray | None = None,
     b: HostArray | None = None,
 ) -> tuple[HostArray, HostArray]:
     """Return the coefficients of centre and spread, by Fisher scoring from others or from 0."""
-    total = weight.sum()
+    total, (of_centre, of_spread, lax, tight) = weight.sum(), design
     a = np.zeros(of_centre.shape[1]) if a is None else a
     b = np.zeros(of_spread.shape[1]) if b is None else b
     for _ in range(_STEPS):
@@ -297,10 +302,11 @@ class LocationScaling(RealRecalibration):
 
     def _shapes(self) -> dict[str, tuple[int, ...]]:
         n_groups = len(self.levels)
-        sizes = []
-        for constant, slope in (("shift", "slope"), ("scale", "spread")):
-            sizes.append((1 + n_groups) * (constant in self.terms) + (slope in self.terms))
-        return {"centre": (sizes[0],), "spread": (sizes[1],), "middle": (2,)}
+        centre, spread = (
+            (1 + n_groups) * (constant in self.terms) + (slope in self.terms)
+            for constant, slope in (("shift", "slope"), ("scale", "spread"))
+        )
+        return {"centre": (centre,), "spread": (spread,), "middle": (2,)}
 
     def _fit(self, data: RealData, seen: Any) -> Convergence:
         mu, spread = moments_of(data.predictions)
@@ -331,9 +337,7 @@ class LocationScaling(RealRecalibration):
         if groups is not None:
             names = np.array(groups.names)[groups.codes]
             indicators = (names[:, None] == np.array(self.levels)).astype(np.float64)
-        fit = LocationFit(
-            self.terms, self.centre, self.spread, (float(self.middle[0]), float(self.middle[1]))
-        )
+        fit = LocationFit(self.terms, self.centre, self.spread, (self.middle[0], self.middle[1]))
         mu, spread = moments_of(predictions)
         sd = working_spread(predictions, spread)
         new, wide = fit.moved(mu, sd, indicators)

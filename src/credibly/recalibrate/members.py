@@ -265,8 +265,8 @@ def shared_temperature(data: FitData) -> tuple[float, Convergence]:
         best = int(np.argmin(losses))
         if 0 < best < len(_GRID) - 1:
             bend = float(losses[best - 1] - 2 * losses[best] + losses[best + 1]) / (_GRID[1] - _GRID[0]) ** 2
-            near = _zero(some, best, _GRID[best], bend, _NEAR)
-            search = near and _zero(along, best, near.at, near.bend, _ENOUGH)
+            near = _secants(some, best, _GRID[best], bend, _NEAR)
+            search = near and _secants(along, best, near.at, near.bend, _ENOUGH)
     search = search or _bracketed(along)
     steps = len(_GRID) + search.steps
     ended = Convergence(True, steps, abs(search.slope), along(0.0)[0], search.loss, "secants on log T")
@@ -285,7 +285,7 @@ def _along(z: HostArray, counts: HostArray, weights: Array | None) -> Along:
     return along
 
 
-def _zero(along: Along, best: int, at: float, bend: float, enough: float) -> _Search | None:
+def _secants(along: Along, best: int, at: float, bend: float, enough: float) -> _Search | None:
     """Follow secants to the minimum beside a point of the grid; None where they lead elsewhere."""
     last: tuple[float, float] | None = None
     for steps in range(1, _SECANTS + 1):

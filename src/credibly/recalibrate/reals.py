@@ -23,7 +23,7 @@ from credibly.predictions import (
 from credibly.predictions.prediction_sets import remedy_without_probs
 from credibly.predictions.quantiles import in_common_terms
 from credibly.recalibrate.base import Recalibration
-from credibly.recalibrate.fit_data import digest_of
+from credibly.recalibrate.fit_data import digest_of_predictions
 from credibly.statistics.crps import crps
 
 MOST_SCORED = 10_000
@@ -56,7 +56,7 @@ class RealData:
     @cached_property
     def digest(self) -> str:
         """A hash of the predictions, computed once for all methods that are fitted to them."""
-        return digest_of(self.predictions)
+        return digest_of_predictions(self.predictions)
 
     def take(self, rows: HostArray) -> RealData:
         """Return some instances."""

@@ -304,13 +304,13 @@ def _best_scale(stretch: _Stretch, weight: Array) -> tuple[float, Convergence]:
         raise beyond_limits("the scale", LIMITS, evidence, remedy)
     at = 0.0
     if first != 0.0:
-        at, more = _zero(slope, min(0.0, end), max(0.0, end))
+        at, more = _root_of_slope(slope, min(0.0, end), max(0.0, end))
         steps += more
     loss, last = along(at)
     return math.exp(at), Convergence(True, steps, abs(last), before, loss, "secants on log s")
 
 
-def _zero(slope: Callable[[float], float], low: float, high: float) -> tuple[float, int]:
+def _root_of_slope(slope: Callable[[float], float], low: float, high: float) -> tuple[float, int]:
     """Return where a slope turns positive in a bracket, and the steps to there.
 
     Secants through the last two points, midpoints where those do not shorten the bracket enough: scores of

@@ -112,6 +112,7 @@ PIT_TITLE = "Shares of labels below quantiles, minus their levels"
 
 FIGURE_OF = {
     "raters": "raters",
+    "ignorance": "ignorance",
     "errors": "risk-coverage",
     "coverage": "reals",
     "where": "reals",

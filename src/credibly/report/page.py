@@ -12,6 +12,7 @@ from credibly.evaluation import (
     CredalParts,
     Curves,
     Evaluation,
+    IgnoranceParts,
     RaterParts,
     RealParts,
     Reported,
@@ -23,6 +24,7 @@ from credibly.report import content
 from credibly.report.comparison import render_comparison, render_score_comparison
 from credibly.report.content import asked, class_figures, method_notes, null_figures
 from credibly.report.html_parts import Section, filled
+from credibly.report.ignorance import ignorance_section
 from credibly.report.sections import (
     audit_section,
     check_section,
@@ -57,6 +59,7 @@ SECTION_OF: dict[type, Callable[[Any, Evaluation], Section]] = {
     Curves: risk_coverage_section,
     ScoreParts: score_section,
     RaterParts: rater_section,
+    IgnoranceParts: ignorance_section,
     RecalibrationReport: recalibration_section,
 }
 """The section of every type of part, in the order of the page."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Mapping
 from typing import Any, Literal
 
@@ -220,6 +221,8 @@ class MurphyCurve(Result):
         Number of independent clusters, if rows belong together.
     degrees_of_freedom : ndarray (t,) or None
         Degrees of freedom of Student's t, if rows belong together.
+    share : float
+        Share of the instances that are of the class.
     """
 
     name: str
@@ -232,12 +235,23 @@ class MurphyCurve(Result):
     notes: tuple[str, ...] = ()
     n_clusters: int | None = None
     degrees_of_freedom: HostArray | None = None
+    share: float = math.nan
 
     @property
     def band(self) -> tuple[HostArray, HostArray]:
         """Lower and upper end of the interval at each threshold."""
         half = factor(self.level, self.degrees_of_freedom) * self.stderr
         return np.maximum(self.cost - half, 0.0), self.cost + half
+
+    @property
+    def net_benefit(self) -> HostArray:
+        """The decision curve: share of events minus cost / (1 - t); acting for nobody has 0."""
+        return self.share - self.cost / (1.0 - self.thresholds)
+
+    @property
+    def net_benefit_of_all(self) -> HostArray:
+        """The decision curve of acting for everybody."""
+        return self.share - (1.0 - self.share) * self.thresholds / (1.0 - self.thresholds)
 
     def __str__(self) -> str:
         worst = int(self.cost.argmax())

@@ -220,7 +220,8 @@ def murphy_curve(
     Notes
     -----
     A false alarm costs t and a miss 1 - t, so that acting above t is cheapest. A curve that is lower
-    everywhere is better for all costs; if curves cross, the better model depends on the costs.
+    everywhere is better for all costs; if curves cross, the better model depends on the costs. The decision
+    curve of Vickers and Elkin is `net_benefit` of the result.
 
     References
     ----------
@@ -264,6 +265,7 @@ def murphy_curve(
         level=level,
         n=n,
         notes=as_point(sample)[1],
+        share=float(share),
         **of_clusters,
     )
 

@@ -18,13 +18,12 @@ import dataclasses
 import math
 from typing import Any, ClassVar
 
-from credibly._arrays.errors import is_whole, one_of, require
+from credibly._arrays.errors import is_whole, require
 from credibly._arrays.namespace import Array, namespace
 from credibly.statistics.batches import positive
-from credibly.statistics.cells import CellStatistic, dyadic_cells
+from credibly.statistics.cells import CellStatistic, TargetName, check_target, dyadic_cells
 from credibly.statistics.protocol import ONE_CLASS, Plan, State, Story, Traits
 from credibly.statistics.terms import Events
-from credibly.statistics.walks import TargetName
 
 _REFUSAL = (
     "it is a test statistic in units of its own spread: its value is not a property of the model that an "
@@ -40,8 +39,8 @@ class TCal(CellStatistic):
     ----------
     most_bins : int
         The largest number of bins, a power of two; 1, 2, 4, ... bins of equal width are used.
-    target : {"top_label", "classwise"}
-        Bins of the confidence of the predicted class, or of every class's probability.
+    target : {"top_label", "classwise"} or int
+        Bins of the confidence of the predicted class, of every class's probability, or of one class's.
 
     Notes
     -----
@@ -77,7 +76,7 @@ class TCal(CellStatistic):
     refusal: ClassVar[str | None] = _REFUSAL
 
     def __post_init__(self) -> None:
-        one_of("`target`", self.target, ("top_label", "classwise"))
+        check_target(self.target, "top_label", "classwise")
         bins = self.most_bins
         power = is_whole(bins) and 1 <= bins <= 2**13 and not bins & (bins - 1)
         require(power, "must be a power of two from 1 to 8192", "Try 64.", most_bins=bins)

@@ -67,9 +67,7 @@ class ContinuousRankedProbabilityScore(RealMean):
         below="labels are closer to the predicted distributions than the predictions say",
         citation="Matheson and Winkler, Scoring rules for continuous probability distributions, Management "
         "Science, 1976; Grimit et al., Quarterly Journal of the Royal Meteorological Society, 2006.",
-        aliases={
-            "pinball_loss": "which for quantiles is twice their mean pinball loss",
-        },
+        aliases={"check_score": "which for quantiles is twice their mean pinball loss"},
     )
 
     def __post_init__(self) -> None:

@@ -22,18 +22,23 @@ from credibly.predictions import Classes, Counts, Labels, Predictions
 from credibly.results.base import Tail
 from credibly.statistics.adaptive import t_cal
 from credibly.statistics.binned import classwise_ece, confidence_ece, hosmer_lemeshow, top_label_ece
-from credibly.statistics.calibration_index import ici
+from credibly.statistics.calibration_index import e50, e90, emax, ici
 from credibly.statistics.coverage import picp, quantile_calibration_error
 from credibly.statistics.crps import crps
+from credibly.statistics.generalised_risk import augrc
 from credibly.statistics.kde import kde_ce, kl_ce
+from credibly.statistics.net_benefit import net_benefit
 from credibly.statistics.proper import accuracy, brier, confidence_gap, log_loss, rps, spiegelhalter_z
 from credibly.statistics.protocol import Bound, LabelKind, Plan, State, Statistic, Story, Traits
+from credibly.statistics.quantile_losses import pinball_loss, sharpness, wis
 from credibly.statistics.regression import gaussian_log_loss, interval_score, mae, rmse
 from credibly.statistics.skce import mmd_ce, skce
+from credibly.statistics.skill import brier_skill, log_loss_skill
 from credibly.statistics.slopes import mean_slope, spread_slope
 from credibly.statistics.smooth import smooth_ece
 from credibly.statistics.spread import ence, spread_ratio
 from credibly.statistics.walks import ecce, truthful_ce
+from credibly.statistics.width_dependence import hsic
 
 
 class UserBound(Bound):
@@ -182,13 +187,24 @@ BUILTIN: tuple[Statistic, ...] = (
     truthful_ce,
     t_cal,
     ici,
+    e50,
+    e90,
+    emax,
     spiegelhalter_z,
     rps,
+    brier_skill,
+    log_loss_skill,
+    augrc,
+    net_benefit,
     picp,
     quantile_calibration_error,
     crps,
     gaussian_log_loss,
     interval_score,
+    pinball_loss,
+    wis,
+    sharpness,
+    hsic,
     rmse,
     mae,
     mean_slope,
@@ -212,6 +228,8 @@ _ELSEWHERE = {
     "auc": _RANKED,
     "roc_auc": _RANKED,
     "aurc": "Use `risk_coverage_curve`, whose `area` it is.",
+    "energy_score": "Use `statistics.energy_score`, which takes draws (n, s, d).",
+    "variogram_score": "Use `statistics.variogram_score`, which takes draws (n, s, d).",
     **dict.fromkeys(("calibration_slope", "cox_slope", "calibration_in_the_large"), _FITTED),
 }
 """Numbers that people ask for by name and that come from a function that is not a statistic."""

@@ -21,13 +21,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from credibly._arrays.errors import is_number, one_of, require
+from credibly._arrays.errors import is_number, require
 from credibly._arrays.namespace import Array, HostArray, like, namespace
 from credibly.statistics.batches import positive
-from credibly.statistics.cells import CELL_TRAITS, CellStatistic, dyadic_cells
+from credibly.statistics.cells import CELL_TRAITS, CellStatistic, TargetName, check_target, dyadic_cells
 from credibly.statistics.protocol import Plan, State, Story, Traits
 from credibly.statistics.terms import Events
-from credibly.statistics.walks import TargetName
 
 _CELLS = 1024
 _NARROWEST = 9  # widths are searched down to 2^-9, two cells
@@ -44,8 +43,9 @@ class SmoothECE(CellStatistic):
     ----------
     bandwidth : float, optional
         Width of the smoothing Gaussian; default: the width that equals the error.
-    target : {"top_label", "classwise"}
-        The confidence of the predicted class, or the mean over the errors of all classes' probabilities.
+    target : {"top_label", "classwise"} or int
+        The confidence of the predicted class, the mean over the errors of all classes' probabilities, or the
+        probability of one class.
 
     Notes
     -----
@@ -80,13 +80,13 @@ class SmoothECE(CellStatistic):
     in_evaluations: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        one_of("`target`", self.target, ("top_label", "classwise"))
+        check_target(self.target, "top_label", "classwise")
         bandwidth, remedy = self.bandwidth, "Leave it out: it is then the error itself."
         inside = bandwidth is None or (is_number(bandwidth) and 2.0**-_NARROWEST <= bandwidth <= 1)
         require(inside, f"must be from 1/{2**_NARROWEST} to 1", remedy, bandwidth=bandwidth)
 
     def terms(self, predictions: Any, plan: Plan) -> Events:
-        """Return events in the 1024 cells of the confidence, or of every class."""
+        """Return events in the 1024 cells of the confidence, of one class, or of every class."""
         return dyadic_cells(predictions.probs, _CELLS, self.target)
 
     def value(self, sums: State) -> Array:

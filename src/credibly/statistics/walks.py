@@ -37,15 +37,13 @@ from credibly._arrays.namespace import (
     tiles,
     to_host,
 )
-from credibly.predictions import Labels, Predictions, Rows, as_point, label_dtype
+from credibly.predictions import Labels, Predictions, Rows, as_point
 from credibly.statistics.batches import in_cache, widening
-from credibly.statistics.cells import CELL_TRAITS
+from credibly.statistics.cells import CELL_TRAITS, TargetName, check_target, event_of
 from credibly.statistics.over_rows import gathered
 from credibly.statistics.proper import top_label
 from credibly.statistics.protocol import Bound, Plan, State, Statistic, Story, Traits
 from credibly.statistics.terms import PLUGIN_REFUSAL, Events
-
-TargetName = Literal["top_label", "classwise"]
 
 _ROUNDING = 1e-12  # means of members in another order differ in their last digits and are still equal
 _TRAITS = dataclasses.replace(CELL_TRAITS, reduction="opaque")
@@ -89,9 +87,7 @@ class WalkStatistic(Statistic):
 
     def columns(self, probs: Array) -> list[_Column]:
         """Return the predictions whose walks are looked at."""
-        xp, (n, k) = namespace(probs), probs.shape
-        kind = {"dtype": label_dtype(xp, k), "device": device(probs)}
-        return [_Column.of(probs[:, c], xp.full((n,), c, **kind)) for c in range(k)]
+        return [_Column.of(*event_of(probs, c)) for c in range(probs.shape[1])]
 
     def _bind(self, predictions: Predictions, plan: Plan) -> Bound:
         point, notes = as_point(predictions)
@@ -190,8 +186,9 @@ class Ecce(WalkStatistic):
         "max": the largest distance of the walk from its start (Kolmogorov-Smirnov), over ranges that begin at
         the smallest prediction. "range": its largest minus its smallest value (Kuiper), over any range. The
         start, 0, counts as a value of the walk.
-    target : {"top_label", "classwise"}
-        The confidence of the predicted class, or the mean over the errors of all classes' probabilities.
+    target : {"top_label", "classwise"} or int
+        The confidence of the predicted class, the mean over the errors of all classes' probabilities, or the
+        probability of one class: ``kind="max", target=1`` is the Kolmogorov-Smirnov error of an event.
 
     Notes
     -----
@@ -221,9 +218,9 @@ class Ecce(WalkStatistic):
         citation="Arrieta-Ibarra et al., Metrics of calibration for probabilistic predictions, Journal of "
         "Machine Learning Research, 2022.",
         aliases={
-            "ks": 'with kind="max"',
-            "ks_calibration_error": 'with kind="max"',
-            "kolmogorov_smirnov": 'with kind="max"',
+            **dict.fromkeys(
+                ("ks", "ks_calibration_error", "kolmogorov_smirnov"), 'with kind="max"; of an event, target=1'
+            ),
             "kuiper": "",
             "cumulative_calibration_error": "",
         },
@@ -232,11 +229,15 @@ class Ecce(WalkStatistic):
 
     def __post_init__(self) -> None:
         one_of("`kind`", self.kind, ("max", "range"))
-        one_of("`target`", self.target, ("top_label", "classwise"))
+        check_target(self.target, "top_label", "classwise")
 
     def columns(self, probs: Array) -> list[_Column]:
-        """The confidence, or the probability of every class."""
-        return [_Column.of(*top_label(probs))] if self.target == "top_label" else super().columns(probs)
+        """The confidence, the probability of one class, or that of every class."""
+        if self.target == "classwise":
+            return super().columns(probs)
+        return [
+            _Column.of(*(event_of(probs, self.target) if isinstance(self.target, int) else top_label(probs)))
+        ]
 
     def of_walk(self, walk: Array, column: _Column) -> Array:
         """Return the distance that the walk, with its start, covers."""
@@ -256,6 +257,11 @@ class TruthfulCE(WalkStatistic):
     On a finite sample, other calibration errors can be lowered by predictions that are known to be wrong,
     such as the same number everywhere. This one cannot, so models may be ranked by it.
 
+    Parameters
+    ----------
+    target : "classwise" or int
+        The mean over the errors of all classes' probabilities, or the probability of one class.
+
     Notes
     -----
     It is a squared error. Even the true probabilities have an expectation above 0, the mean variance of a
@@ -270,6 +276,7 @@ class TruthfulCE(WalkStatistic):
     0.0625
     """
 
+    target: Literal["classwise"] | int = "classwise"
     name: ClassVar[str] = "truthful_ce"
     traits: ClassVar[Traits] = _TRAITS
     reference: ClassVar[str] = "Hartline et al. 2026"
@@ -286,6 +293,15 @@ class TruthfulCE(WalkStatistic):
         aliases={"atb": "", "averaged_two_bin_calibration_error": ""},
     )
     in_evaluations: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        check_target(self.target, "classwise")
+
+    def columns(self, probs: Array) -> list[_Column]:
+        """The probability of one class, or that of every class."""
+        if isinstance(self.target, int):
+            return [_Column.of(*event_of(probs, self.target))]
+        return super().columns(probs)
 
     def of_walk(self, walk: Array, column: _Column) -> Array:
         """Return the sum over thresholds between neighbouring predictions; equal ones have none."""

@@ -179,17 +179,20 @@ def printed_losses(
     """Return the calibration loss of every column by eq. 13, (c,)."""
     edges = edges_of(population, evidence, cut, least)
     tiles = list(population.map(evidence, least=least))
-    bins = np.concatenate([to_host(bins_of(one.predicted, edges, cut.closed)) for one in tiles], axis=1)
-    z = np.concatenate([to_host(one.predicted) for one in tiles], axis=1)
-    mu = np.concatenate([to_host(one.observed) for one in tiles], axis=1)
+    bins = np.concatenate([to_host(bins_of(tile.predicted, edges, cut.closed)) for tile in tiles], axis=1)
+    z = np.concatenate([to_host(tile.predicted) for tile in tiles], axis=1)
+    mu = np.concatenate([to_host(tile.observed) for tile in tiles], axis=1)
     weight = np.ones(z.shape[1])
     if tiles[0].weight is not None:
-        weight = np.concatenate([to_host(one.weight) for one in tiles])
-    found = [
-        [_in_bin(z[c, own], mu[c, own], weight[own]) for own in (bins[c] == b for b in range(cut.n_bins))]
+        weight = np.concatenate([to_host(tile.weight) for tile in tiles])
+    losses = [
+        [
+            _in_bin(z[c, inside], mu[c, inside], weight[inside])
+            for inside in (bins[c] == b for b in range(cut.n_bins))
+        ]
         for c in range(len(z))
     ]
-    return np.asarray(np.sum(found, axis=1) / weight.sum())
+    return np.asarray(np.sum(losses, axis=1) / weight.sum())
 
 
 def _in_bin(z: HostArray, mu: HostArray, weight: HostArray) -> float:

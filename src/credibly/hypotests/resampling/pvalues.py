@@ -35,6 +35,8 @@ MOST_RESAMPLES = 10_000_000
 
 _TIE = Bound.rounding
 
+_EQUAL = 64 * float(np.finfo(np.float64).eps)
+
 
 def require_resamples(n_resamples: int) -> None:
     """Raise unless there is at least one replicate and the values of all of them can be kept."""
@@ -154,7 +156,8 @@ def effect_and_score(observed: float, null: HostArray) -> tuple[float, float]:
     # infinite replicates have no mean; the centre of the finite ones would mislead
     effect = observed - float(null.mean() if finite else np.median(null))
     spread = float(null.std(ddof=1)) if null.size > 1 and finite else float("nan")
-    return effect, effect / spread if spread > 0 else float("nan")
+    varies = spread > _EQUAL * abs(observed)  # the mean of equal numbers is rounded
+    return effect, effect / spread if varies else float("nan")
 
 
 def require_finite_region(null: HostArray, tail: Tail, name: str) -> None:
