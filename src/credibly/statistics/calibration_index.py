@@ -128,8 +128,8 @@ def _indices(state: State, statistic: CalibrationIndex, known: list[_Known]) -> 
     size, predicted = state["size"], state["expected"]
     xp = namespace(size)
     if not bool(xp.all(size == size[:1, :])):  # weights or predictions differ between replicates
-        rows_of = (slice(at, at + 1) for at in range(len(size)))
-        rows = [State({name: sums[at, :] for name, sums in state.items()}) for at in rows_of]
+        single_rows = (slice(at, at + 1) for at in range(len(size)))
+        rows = [State({name: sums[at, :] for name, sums in state.items()}) for at in single_rows]
         return xp.concat([_indices(row, statistic, []) for row in rows])
     if not (known and bool(xp.all(known[0][0] == size[:1, :]) & xp.all(known[0][1] == predicted[:1, :]))):
         smoothers = [
