@@ -64,6 +64,7 @@ NOT_CALLED_BY_USERS = {
     "FittedWeights",
     "HypotestResult",
     "HypothesisCheck",
+    "GroupEvidence",
     "Inflation",
     "LabelPlan",
     "Learner",
@@ -72,6 +73,7 @@ NOT_CALLED_BY_USERS = {
     "LossDecomposition",
     "MassFunction",
     "MethodChanges",
+    "MonitorResult",
     "MurphyCurve",
     "NonspecificityEstimate",
     "PowerCurve",
@@ -85,10 +87,13 @@ NOT_CALLED_BY_USERS = {
     "RootEstimate",
     "ScoreRanking",
     "Statistic",
+    "Suspect",
+    "Tracked",
     "Traits",
     "Uncertainty",
     "ValidityDetails",
     "WeightsDetails",
+    "WorkersEvidence",
     "WitnessDirection",
     "WitnessDetails",
 }
@@ -112,8 +117,8 @@ def test_the_surface_is_the_snapshot() -> None:
 
 
 def test_the_top_is_short_and_rooms_are_sorted() -> None:
-    # nouns, the verbs of the README, statistics, errors; `audit` and `plan_labels` came after the cap of 70
-    assert len(cr.__all__) <= 72
+    # nouns, verbs of the README, statistics, errors; `audit`, `plan_labels`, `Monitor` came after a cap of 70
+    assert len(cr.__all__) <= 73
     for room in ROOMS:
         names = importlib.import_module(f"credibly.{room}").__all__
         assert names == sorted(names)

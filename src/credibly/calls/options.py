@@ -439,3 +439,36 @@ OUT, FORCE, FAIL_ON, JSON, QUIET = _under(
     Option("--quiet", None, "Print the result only: no notes, no progress.", short="-q"),
 )
 PRINTED = (JSON, QUIET)
+
+LEVEL = Option(
+    "--level",
+    "SHARE",
+    "Largest probability of ever raising a false alarm.  [default: 0.05]",
+    read=float,
+)
+MONITORED = (
+    _choice(
+        "--hypothesis",
+        "independent|bayesian|set",
+        "What labels are compared with: the (average) prediction, one member that draws all labels, or any "
+        "distribution in the set.  [default: set for intervals and beliefs, else independent]",
+    ),
+)
+STATE, METRICS, FOLLOW, EVERY = _under(
+    "Watching a file",
+    Option(
+        "--state",
+        "FILE",
+        "JSON file with what is known so far. The first run makes it; later runs read only new rows.",
+        read=Path,
+        known=FILE,
+    ),
+    Option("--metrics", "FILE", "Also write the numbers as Prometheus text.", read=Path, known=FILE),
+    Option(
+        "--follow", None, "Keep watching the file until Ctrl-C, or until an alarm with `--fail-on alarm`."
+    ),
+    Option("--every", "SECONDS", "Seconds between two looks, with `--follow`.", default=5.0, read=float),
+)
+FAIL_ON_ALARM = _choice(
+    "--fail-on", "alarm", "Exit with code 1 after an alarm, now or in an earlier run.", about="Output"
+)

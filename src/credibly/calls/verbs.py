@@ -168,6 +168,36 @@ VERBS = {
         "and JSON get all groups.",
         (FILE,),
     ),
+    "monitor": Verb(
+        "monitoring:monitor_file",
+        "Is it still right? Watch a growing file.",
+        "credibly monitor patients.csv --by age,sex,site --state state.json --fail-on alarm",
+        (
+            *o.ALONE,
+            o.DROP_INVALID,
+            o.CLUSTERS,
+            o.BY,
+            o.CLAIMED,
+            o.STATE,
+            o.METRICS,
+            o.FOLLOW,
+            o.EVERY,
+            o.LEVEL,
+            *o.MONITORED,
+            o.OUT.but(help="Also write a page with the evidence over time."),
+            o.FORCE,
+            o.FAIL_ON_ALARM,
+        ),
+        ("--state", "--labels", "--clusters", "--follow", "--metrics", "--fail-on"),
+        "You may look at any time: while the stated probabilities are right, the probability of ever raising "
+        "an alarm is at most `--level`. Append a row when its label is known. Rows whose labels depend on "
+        "each other need `--clusters`, and a cluster must be written as a whole.",
+        (
+            Argument(
+                "file", "FILE", f"Predictions with labels, to which rows are appended: {_FORMATS}; or - once."
+            ),
+        ),
+    ),
     "raters": Verb(
         "raters:raters_file",
         "Loss, disagreement, stated ignorance and agreement when there are several raters.",

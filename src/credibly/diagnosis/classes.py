@@ -112,11 +112,16 @@ class ClassSubject:
     def prefers(self) -> dict[str, str]:
         """Faults that are told as another one if both repairs gain the same.
 
-        For a rare event a temperature is nearly a bias, which says more: the event is stated too often.
+        For a rare event a temperature is nearly a bias, which says more: the event is stated too often. In a
+        group that counts where the event is rare there.
         """
-        if self._event_or_confidence() is None:
-            return {}
-        return {"temperature": "bias", "group temperature": "group bias"}
+        found = {} if self._event_or_confidence() is None else {"temperature": "bias"}
+        if self.is_event and self.attributes:
+            fault = next(one for one in CLASSES if one.name == "group temperature")
+            rows = self.rows_of(self.largest(fault, None).claim)
+            if found or float((self.top[rows] == 1).mean()) < _RARE:
+                found["group temperature"] = "group bias"
+        return found
 
     # ------------------------------------------------------------------------------------------ the one test
 

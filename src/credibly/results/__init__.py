@@ -16,6 +16,7 @@ from credibly.results.curves import (
 from credibly.results.decompositions import CrpsDecomposition, DisagreementDecomposition, LossDecomposition
 from credibly.results.estimates import Estimate, Estimates, RootEstimate
 from credibly.results.ignorance import Ignorance, RaterDetails, SizeBins, SpreadDetails
+from credibly.results.monitor import GroupEvidence, MonitorResult, Suspect, Tracked
 from credibly.results.power import LabelPlan, PowerCurve
 from credibly.results.predictive import HypothesisCheck, PredictiveCheck
 from credibly.results.recalibration import Change, MethodChanges, RecalibrationReport
@@ -42,12 +43,14 @@ __all__ = [
     "EquivalenceDetails",
     "Estimate",
     "Estimates",
+    "GroupEvidence",
     "HypotestResult",
     "HypothesisCheck",
     "Ignorance",
     "LabelPlan",
     "LossDecomposition",
     "MethodChanges",
+    "MonitorResult",
     "MurphyCurve",
     "PowerCurve",
     "PredictiveCheck",
@@ -62,6 +65,8 @@ __all__ = [
     "SpreadCurve",
     "SpreadDetails",
     "Strata",
+    "Suspect",
+    "Tracked",
     "ValidityDetails",
     "WeightsDetails",
     "WitnessDetails",
