@@ -298,13 +298,13 @@ class Monitor:
         observed = sum(running.observed for running in sums) / rows
         reach = sum(running.reach(self.level / self._number) for running in sums) / rows
         parts = np.stack([stated, observed, np.maximum(observed - reach, 0), np.minimum(observed + reach, 1)])
-        found = [
+        tracked = [
             Tracked(tracked_name(name, self._classes), *(unit * parts[:, at]).tolist())
             for at, (name, unit) in enumerate(self._book.measures)
         ]
         if self._book.n_classes:
-            found.insert(0, Tracked("confidence minus accuracy", 0.0, *found[0].gap))
-        return tuple(found)
+            tracked.insert(0, Tracked("confidence minus accuracy", 0.0, *tracked[0].gap))
+        return tuple(tracked)
 
     @property
     def groups(self) -> tuple[GroupEvidence, ...]:
@@ -340,7 +340,7 @@ class Monitor:
             n=self._n,
             waiting=sum(len(batch.seen) for batch in self._waiting),
             evalue=self.evalue,
-            largest=max((_exp(one.largest) for one in self._processes), default=1.0),
+            largest=max((_exp(process.largest) for process in self._processes), default=1.0),
             alarm=self.alarm,
             alarm_row=self._alarm["row"] if self._alarm else None,
             since=self.since,
@@ -440,12 +440,14 @@ class Monitor:
 
     @property
     def _leader(self) -> Process:
-        return max(self._processes, key=lambda one: one.overall.log)
+        return max(self._processes, key=lambda process: process.overall.log)
 
     def _log(self) -> float:
         if not self._processes:
             return 0.0
-        return float(logsumexp([one.log(self._weights) for one in self._processes])) - math.log(self._number)
+        return float(logsumexp([process.log(self._weights) for process in self._processes])) - math.log(
+            self._number
+        )
 
     def _begin(self, chunk: Dataset) -> dict[str, HostArray]:
         """Check rows, choose the bets at the first ones, and return which rows are in every group."""
@@ -533,10 +535,10 @@ class Monitor:
 
     def _pay_whole_batches(self) -> None:
         """Pay the batches of every process in the order of their predictions, up to one that is not whole."""
-        held: set[int] = set()
+        blocked: set[int] = set()
         for batch in list(self._waiting):
-            held |= {batch.process} if batch.missing else set()
-            if batch.process not in held:
+            blocked |= {batch.process} if batch.missing else set()
+            if batch.process not in blocked:
                 self._waiting = [other for other in self._waiting if other is not batch]
                 if batch.seen:
                     self._pay(batch.process, batch.rows(batch.seen, self._classes), batch.masks())
@@ -552,4 +554,4 @@ def _exp(log: float) -> float:
 
 def _names(ids: Any, n: int | None) -> list[str]:
     host = to_host(ids) if is_array(ids) else np.asarray(ids)
-    return [str(one) for one in as_ids(host, len(host) if n is None else n).tolist()]
+    return [str(name) for name in as_ids(host, len(host) if n is None else n).tolist()]

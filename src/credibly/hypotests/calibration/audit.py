@@ -42,6 +42,7 @@ from credibly.hypotests.resampling.pvalues import HYPOTHESIS, fewest_resamples, 
 from credibly.predictions import (
     Belief,
     ClassPredictions,
+    Confidence,
     Ensemble,
     Intervals,
     Predictions,
@@ -290,7 +291,7 @@ def _measures(
             f"classes were not counted one by one, because there are {k}; request it with `measures`"
         )
     if names is None and k == 2:  # the confidence is about the event too
-        chosen = ("classes",)
+        chosen = ("confidence",) if isinstance(predictions, Confidence) else ("classes",)
     measures: list[AuditMeasure] = []
     for name in chosen:
         if name == "classes":  # of two the second tells all about the first
