@@ -76,11 +76,11 @@ def width_bridges(what: str, norm: str = "l1") -> list[Bridge]:
         return with_own_bin(pairs_of(inputs, of), n_bins, norm)
 
     right = {"closed": "right"}
-    found: list[Bridge] = [
+    bridges: list[Bridge] = [
         ("bins closed on the right, (low, high]", lambda i, n_bins, **_: error(i, n_bins, of=what, **right)),
         ("predictions of exactly 1 have a bin of their own", partial(own, of=what)),
         (
-            "the number of edges is asked for, one more than there are bins; bins closed on the right",
+            "the number counts edges, one more than bins; bins closed on the right",
             lambda i, n_bins, **_: error(i, n_bins, of=what, fewer=1, **right),
         ),
         (
@@ -89,7 +89,7 @@ def width_bridges(what: str, norm: str = "l1") -> list[Bridge]:
         ),
     ]
     if what == "answer":
-        found += [
+        bridges += [
             (
                 "with two classes, the event's probability instead of the confidence",
                 partial(error, of="event of two"),
@@ -100,7 +100,7 @@ def width_bridges(what: str, norm: str = "l1") -> list[Bridge]:
                 partial(own, of="event of two"),
             ),
         ]
-    return found
+    return bridges
 
 
 def interpolated_bins(values: Sequence[float], n_bins: int, side: str) -> list[int]:
@@ -152,12 +152,12 @@ def hosmer_lemeshow_of_quantiles(inputs: Inputs, n_bins: int) -> float:
 
 def top_label(inputs: Inputs, n_bins: int, closed: str = "left", fewer: int = 0) -> float:
     """Return the mean over predicted classes of the error of their answers."""
-    found = []
+    numbers = []
     for c in sorted({derive.top(p) for p in inputs["probs"]}):
         kept = [(p, y) for p, y in derive.rows(inputs) if derive.top(p) == c]
         part = {"probs": [p for p, _ in kept], "labels": [y for _, y in kept]}
-        found.append(derive.of_width(derive.answers(part), n_bins - fewer, closed))
-    return derive.mean(found)
+        numbers.append(derive.of_width(derive.answers(part), n_bins - fewer, closed))
+    return derive.mean(numbers)
 
 
 def unit_of_walk(inputs: Inputs) -> float:
@@ -177,13 +177,13 @@ def ence_of_widths(inputs: Inputs, n_bins: int) -> float:
     listed = derive.normals(inputs)
     low, high = min(s for _, s, _ in listed), max(s for _, s, _ in listed)
     bins = [min(int((s - low) / (high - low) * n_bins), n_bins - 1) for _, s, _ in listed]
-    found = []
+    numbers = []
     for b in set(bins):
         inside = [row for row, at in zip(listed, bins, strict=True) if at == b]
         stated = math.sqrt(derive.mean(s**2 for _, s, _ in inside))
         error = math.sqrt(derive.mean((y - mu) ** 2 for mu, _, y in inside))
-        found.append(abs(stated - error) / stated)
-    return derive.mean(found)
+        numbers.append(abs(stated - error) / stated)
+    return derive.mean(numbers)
 
 
 def distances_to_levels(inputs: Inputs, power: int, number: int = 100) -> float:
@@ -214,7 +214,7 @@ def mean_over_levels(measure: str) -> Callable[..., float]:
     return value
 
 
-_BITS = "in bits: divided by log 2"
+_BITS = "in bits"
 BRIDGES: dict[str, list[Bridge]] = {
     "accuracy": [
         ("mean over the classes that occur, each with its own share (macro average)", accuracy_by_class),
@@ -243,8 +243,7 @@ BRIDGES: dict[str, list[Bridge]] = {
     "top_label_ece": [
         ("every predicted class counts the same", top_label),
         (
-            "every predicted class counts the same; the number of edges is asked for, one more than "
-            "there are bins; bins closed on the right",
+            "every predicted class counts the same; the number counts edges; bins closed on the right",
             partial(top_label, closed="right", fewer=1),
         ),
     ],
@@ -255,8 +254,7 @@ BRIDGES: dict[str, list[Bridge]] = {
             partial(of_quantiles, side="right"),
         ),
         (
-            "edges are interpolated quantiles, of which one more is asked for than there are bins; "
-            "closed on the right",
+            "edges are interpolated quantiles; the number counts edges; bins closed on the right",
             partial(of_quantiles, side="right", fewer=1),
         ),
         (

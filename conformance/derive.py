@@ -122,11 +122,11 @@ def mass_bin(value: float, values: Sequence[float], n_bins: int) -> int:
 
 def gaps(pairs: list[tuple[float, int]], bins: Sequence[Any]) -> list[tuple[int, float]]:
     """Return size and |mean event - mean probability| of every bin that holds something."""
-    found = []
+    numbers = []
     for b in sorted(set(bins)):
         inside = [pair for pair, at in zip(pairs, bins, strict=True) if at == b]
-        found.append((len(inside), abs(mean(hit for _, hit in inside) - mean(p for p, _ in inside))))
-    return found
+        numbers.append((len(inside), abs(mean(hit for _, hit in inside) - mean(p for p, _ in inside))))
+    return numbers
 
 
 def binned(pairs: list[tuple[float, int]], bins: Sequence[Any], norm: str = "l1") -> float:
@@ -225,12 +225,12 @@ def kuiper(inputs: Inputs, target: int = 1) -> float:
 
 
 def two_bin_error(inputs: Inputs) -> float:
-    found = []
+    numbers = []
     for c in range(len(inputs["probs"][0])):
         pairs = events(inputs, c)
         products = [(h - p) * (g - q) * (1 - abs(p - q)) for p, h in pairs for q, g in pairs]
-        found.append(math.fsum(products) / len(pairs) ** 2)
-    return mean(found)
+        numbers.append(math.fsum(products) / len(pairs) ** 2)
+    return mean(numbers)
 
 
 def skce(inputs: Inputs, bandwidth: float) -> float:
@@ -330,13 +330,13 @@ def simpson(function: Callable[[float], float], low: float, high: float, parts: 
 
 
 def crps_normal(inputs: Inputs) -> float:
-    found = []
+    numbers = []
     for mu, sigma, y in normals(inputs):
         z = (y - mu) / sigma  # of (F(t) - 1[t >= y])^2, on both sides of the label
         below = simpson(lambda t: phi(t) ** 2, min(z, 0.0) - 12.0, z)
         above = simpson(lambda t: phi(-t) ** 2, z, max(z, 0.0) + 12.0)
-        found.append(sigma * (below + above))
-    return mean(found)
+        numbers.append(sigma * (below + above))
+    return mean(numbers)
 
 
 def gaussian_log_loss(inputs: Inputs) -> float:
@@ -379,13 +379,13 @@ def ence(inputs: Inputs, n_bins: int) -> float:
     ordered = sorted(sigma for _, sigma, _ in listed)
     edges = [ordered[j * len(ordered) // n_bins] for j in range(1, n_bins)]
     bins = [sum(sigma >= edge for edge in edges) for _, sigma, _ in listed]
-    found = []
+    numbers = []
     for b in set(bins):
         inside = [row for row, at in zip(listed, bins, strict=True) if at == b]
         stated = math.sqrt(mean(sigma**2 for _, sigma, _ in inside))
         error = math.sqrt(mean((y - mu) ** 2 for mu, _, y in inside))
-        found.append(abs(stated - error) / stated)
-    return mean(found)
+        numbers.append(abs(stated - error) / stated)
+    return mean(numbers)
 
 
 def shares_below(inputs: Inputs, levels: Sequence[float]) -> list[float]:
@@ -408,11 +408,11 @@ def crps_draws(inputs: Inputs) -> float:
 
 
 def crps_draws_fair(inputs: Inputs) -> float:
-    found = []
+    numbers = []
     for draws, y in zip(inputs["draws"], inputs["labels"], strict=True):
         pairs = [abs(a - b) for i, a in enumerate(draws) for j, b in enumerate(draws) if i != j]
-        found.append(mean(abs(x - y) for x in draws) - mean(pairs) / 2)
-    return mean(found)
+        numbers.append(mean(abs(x - y) for x in draws) - mean(pairs) / 2)
+    return mean(numbers)
 
 
 def pinball(quantile: float, level: float, y: float) -> float:
@@ -450,15 +450,15 @@ def interval_width(inputs: Inputs) -> float:
 
 
 def weighted_interval_score(inputs: Inputs) -> float:
-    found, levels = [], inputs["levels"]
+    numbers, levels = [], inputs["levels"]
     number = len(levels) // 2
     for row, y in zip(inputs["quantiles"], inputs["labels"], strict=True):
         total = [abs(y - row[number]) / 2]
         for j in range(number):
             alpha = 2 * levels[j]
             total.append(alpha / 2 * of_interval(row[j], row[-1 - j], y, alpha))
-        found.append(math.fsum(total) / (number + 0.5))
-    return mean(found)
+        numbers.append(math.fsum(total) / (number + 0.5))
+    return mean(numbers)
 
 
 def hsic(inputs: Inputs, bandwidth: float = 1.0) -> float:
@@ -481,17 +481,17 @@ def energy_score(inputs: Inputs) -> float:
 
 
 def variogram_score(inputs: Inputs, order: float) -> float:
-    found = []
+    numbers = []
     for draws, y in zip(inputs["draws"], inputs["labels"], strict=True):
         d = range(len(y))
-        found.append(
+        numbers.append(
             math.fsum(
                 (abs(y[a] - y[b]) ** order - mean(abs(x[a] - x[b]) ** order for x in draws)) ** 2
                 for a in d
                 for b in d
             )
         )
-    return mean(found)
+    return mean(numbers)
 
 
 # Prediction sets

@@ -83,6 +83,11 @@ def reaches(bridge: Callable[..., float], case: Case, number: float, tolerance: 
         return False
 
 
+def rows_of(inputs: dict[str, Any]) -> int:
+    """Return the number of rows of a case."""
+    return len(next(values for name, values in inputs.items() if name != "levels"))
+
+
 def judge(
     package: str, measure: str, call: tuple[str, Callable[..., Any]], cases: list[Case], tolerance: float
 ) -> Verdict:
@@ -94,11 +99,11 @@ def judge(
     reasons = dict.fromkeys(
         f"{type(one).__name__}: {one}" for one in errors if not isinstance(one, NotOffered)
     )
-    told = Verdict(package, measure, written, REFUSED, len(answers), len(errors), reasons=tuple(reasons))
+    blank = Verdict(package, measure, written, REFUSED, len(answers), len(errors), reasons=tuple(reasons))
     if not answers:
-        return told
+        return blank
     if all(same(number, float(case["value"]), tolerance) for case, number in answers):
-        return dataclasses.replace(told, verdict=AGREE)
+        return dataclasses.replace(blank, verdict=AGREE)
     explained = {
         bridge: [one for one in answers if reaches(bridge[1], *one, tolerance)]
         for bridge in BRIDGES.get(measure, [])
@@ -108,12 +113,12 @@ def judge(
     bridge = max(explained, key=lambda one: len(explained[one]))
     reached = explained[bridge]
     if len(reached) == len(answers):
-        return dataclasses.replace(told, verdict=OTHER, bridge=bridge[0])
+        return dataclasses.replace(blank, verdict=OTHER, bridge=bridge[0])
     rest = [case for case, number in answers if not reaches(bridge[1], case, number, tolerance)]
-    case = min(rest, key=lambda one: len(one["inputs"]["labels"]))
+    case = min(rest, key=lambda one: rows_of(one["inputs"]))
     words = f"{bridge[0]}: {len(reached)} of {len(answers)} cases" if reached else ""
     example = smallest(measure, bridge[1], function, case, tolerance)
-    return dataclasses.replace(told, verdict=WRONG, bridge=words, example=example)
+    return dataclasses.replace(blank, verdict=WRONG, bridge=words, example=example)
 
 
 def smallest(
@@ -138,18 +143,18 @@ def smallest(
             return None
         return {**tried, "theirs": number, "by definition": value}
 
-    found = unexplained(case["inputs"])
-    if found is None:
+    least = unexplained(case["inputs"])
+    if least is None:
         return {}
     row = 0
-    while row < len(found["inputs"]["labels"]) > 1:
+    while row < rows_of(least["inputs"]) > 1:
         fewer = {
             name: values if name == "levels" else values[:row] + values[row + 1 :]
-            for name, values in found["inputs"].items()
+            for name, values in least["inputs"].items()
         }
         shorter = unexplained(fewer)
-        found, row = (found, row + 1) if shorter is None else (shorter, row)
-    return found
+        least, row = (least, row + 1) if shorter is None else (shorter, row)
+    return least
 
 
 def verdicts_of(adapter: ModuleType) -> list[Verdict]:
@@ -162,7 +167,7 @@ def verdicts_of(adapter: ModuleType) -> list[Verdict]:
 
 def installed(only: str | None = None) -> Iterator[ModuleType]:
     """Yield the adapters whose package can be imported, and say which cannot; `only` names one package."""
-    for name in sorted(found.name for found in pkgutil.iter_modules(adapters.__path__)):
+    for name in sorted(module.name for module in pkgutil.iter_modules(adapters.__path__)):
         if only not in (None, name.replace("_", "-")):
             continue
         try:
@@ -207,12 +212,12 @@ def main() -> None:
     parser.add_argument("--adapter", help="file of an adapter")
     asked = parser.parse_args()
     chosen = [load(asked.adapter)] if asked.adapter else list(installed(asked.only))
-    found = [verdict for adapter in chosen for verdict in verdicts_of(adapter)]
-    print("\n".join(map(line, found)))
+    verdicts = [verdict for adapter in chosen for verdict in verdicts_of(adapter)]
+    print("\n".join(map(line, verdicts)))
     if not (asked.only or asked.adapter):
         from conformance.pages import write
 
-        write(found, {one.PACKAGE: version_of(one.PACKAGE) for one in chosen}, dt.date.today())
+        write(verdicts, {one.PACKAGE: version_of(one.PACKAGE) for one in chosen}, dt.date.today())
 
 
 if __name__ == "__main__":

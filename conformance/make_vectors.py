@@ -175,42 +175,42 @@ def cases() -> dict[str, list[Case]]:
         "two_bin_error",
         "aurc",
     )
-    found = {name: class_cases() for name in (*plain, "augrc")}
-    found |= {name: class_cases(sure=False) for name in ("brier_skill", "log_loss_skill", "spiegelhalter_z")}
-    found["net_benefit"] = class_cases(
+    every = {name: class_cases() for name in (*plain, "augrc")}
+    every |= {name: class_cases(sure=False) for name in ("brier_skill", "log_loss_skill", "spiegelhalter_z")}
+    every["net_benefit"] = class_cases(
         {"threshold": 0.3}, {"threshold": 0.1}, {"threshold": 0.625}, binary=True
     )
     binned = ("confidence_ece_l2", "confidence_mce", "debiased_squared_ece", "top_label_ece", "classwise_ece")
-    found |= {name: class_cases(fifteen, fifteen, four) for name in binned}
-    found["confidence_ece"] = class_cases(fifteen, {"n_bins": 10}, four)
-    found["event_ece"] = class_cases(fifteen, {"n_bins": 10}, four, binary=True)
+    every |= {name: class_cases(fifteen, fifteen, four) for name in binned}
+    every["confidence_ece"] = class_cases(fifteen, {"n_bins": 10}, four)
+    every["event_ece"] = class_cases(fifteen, {"n_bins": 10}, four, binary=True)
     for name in ("confidence_ece", "event_ece"):
-        found[name].append(case("ties, closed on the right", TIES, {"n_bins": 4, "closed": "right"}))
-    found["event_mce"] = class_cases(fifteen, fifteen, four, binary=True)
-    found["event_ece_equal_mass"] = class_cases({"n_bins": 7}, {"n_bins": 5}, {"n_bins": 2}, binary=True)
-    found["hosmer_lemeshow"] = class_cases({"n_bins": 4}, {"n_bins": 5}, {"n_bins": 2}, sure=False)
-    found |= {name: class_cases(binary=True) for name in ("kolmogorov_smirnov", "kuiper")}
-    found["skce"] = class_cases({"bandwidth": 0.5}, {"bandwidth": 0.2})
+        every[name].append(case("ties, closed on the right", TIES, {"n_bins": 4, "closed": "right"}))
+    every["event_mce"] = class_cases(fifteen, fifteen, four, binary=True)
+    every["event_ece_equal_mass"] = class_cases({"n_bins": 7}, {"n_bins": 5}, {"n_bins": 2}, binary=True)
+    every["hosmer_lemeshow"] = class_cases({"n_bins": 4}, {"n_bins": 5}, {"n_bins": 2}, sure=False)
+    every |= {name: class_cases(binary=True) for name in ("kolmogorov_smirnov", "kuiper")}
+    every["skce"] = class_cases({"bandwidth": 0.5}, {"bandwidth": 0.2})
     entropies = ("total_entropy", "conditional_entropy", "mutual_information", "member_disagreement")
-    found |= {name: several(groups) for name in entropies}
-    found |= {
+    every |= {name: several(groups) for name in entropies}
+    every |= {
         name: several(normal)
         for name in ("crps_normal", "gaussian_log_loss", "rmse", "mae", "mean_squared_z")
     }
     of_level = ("sharpness", "gaussian_coverage", "gaussian_interval_score")
-    found |= {name: several(normal, {"level": 0.9}, {"level": 0.5}) for name in of_level}
-    found["ence"] = several(normal, {"n_bins": 2}, {"n_bins": 5})
-    found["quantile_calibration_error"] = several(normal, grid)
-    found |= {name: several(pool) for name in ("crps_draws", "crps_draws_fair")}
-    found["pinball_loss"] = several(single)
-    found["weighted_interval_score"] = several(forecast)
-    found["interval_score"] = several(ends, {"level": 0.9}, {"level": 0.5})
-    found |= {name: several(ends) for name in ("interval_coverage", "interval_width")}
-    found["hsic"] = several(ends, {"bandwidth": 1.0}, {"bandwidth": 0.5})
-    found["energy_score"] = several(joint)
-    found["variogram_score"] = several(joint, {"order": 0.5}, {"order": 1.0})
-    found |= {name: several(chosen) for name in ("set_coverage", "set_size")}
-    return found
+    every |= {name: several(normal, {"level": 0.9}, {"level": 0.5}) for name in of_level}
+    every["ence"] = several(normal, {"n_bins": 2}, {"n_bins": 5})
+    every["quantile_calibration_error"] = several(normal, grid)
+    every |= {name: several(pool) for name in ("crps_draws", "crps_draws_fair")}
+    every["pinball_loss"] = several(single)
+    every["weighted_interval_score"] = several(forecast)
+    every["interval_score"] = several(ends, {"level": 0.9}, {"level": 0.5})
+    every |= {name: several(ends) for name in ("interval_coverage", "interval_width")}
+    every["hsic"] = several(ends, {"bandwidth": 1.0}, {"bandwidth": 0.5})
+    every["energy_score"] = several(joint)
+    every["variogram_score"] = several(joint, {"order": 0.5}, {"order": 1.0})
+    every |= {name: several(chosen) for name in ("set_coverage", "set_size")}
+    return every
 
 
 def number(value: float) -> float | str:

@@ -38,8 +38,8 @@ NAMES_HEAD = """# What each package means by this name
 <!-- Written by `make conformance`; do not edit. -->
 
 The same name is not always the same number. This page is made from the [verdicts](../conformance/verdicts.md)
-on {count} calls of {packages} packages, on {cases} cases whose values were derived by brute force. It was
-made on {date}, with {versions}. [Coming from another package](coming-from.md) has the calls side by side.
+of {date}, which name all versions: {count} calls of {packages} packages on {cases} cases, whose values were
+derived by brute force. [Coming from another package](coming-from.md) has the calls side by side.
 
 **Equal** means equal in every case that the package takes. Otherwise the bridge reproduces their number. The
 [definitions](../conformance/README.md) have one page each.
@@ -59,11 +59,12 @@ def shown(example: Mapping[str, Any]) -> str:
     return f"`{cell(json.dumps(example))}`" if example else ""
 
 
-def told(verdicts: Iterable[Verdict]) -> str:
+def table_of(verdicts: Iterable[Verdict]) -> str:
     """Return the table of one package."""
     lines = ["| measure | call | verdict | cases | bridge, or smallest example |", "|---|---|---|---|---|"]
     for one in verdicts:
-        words = " ".join(filter(None, (cell(one.bridge), shown(one.example))))
+        refusals = "; ".join(f"refuses: {cell(reason)[:120]}" for reason in one.reasons)
+        words = " ".join(filter(None, (cell(one.bridge), shown(one.example), refusals)))
         cases = f"{one.taken}" + (f", {one.refused} not taken" if one.refused else "")
         link = f"[{one.measure}](definitions/{one.measure}.md)"
         lines.append(f"| {link} | `{cell(one.call)}` | {one.verdict} | {cases} | {words} |")
@@ -97,11 +98,10 @@ def write(verdicts: list[Verdict], versions: Mapping[str, str], date: dt.date) -
     words = ", ".join(f"{name} {number}" for name, number in others.items())
     text = ABOUT.format(date=date.isoformat(), versions=words)
     for package in versions:
-        text += f"\n## {package}\n\n{told(one for one in verdicts if one.package == package)}\n"
+        text += f"\n## {package}\n\n{table_of(one for one in verdicts if one.package == package)}\n"
     (HERE / "verdicts.md").write_text(text)
     head = NAMES_HEAD.format(
         date=date.isoformat(),
-        versions=words,
         packages=len(others),
         count=sum(one.package != OURS for one in verdicts),
         cases=sum(map(len, vectors().values())),

@@ -14,8 +14,8 @@ def _event(function, part=None, **fixed):
     def value(i, closed="left", **settings):
         probs = np.asarray(i["probs"])
         require(probs.shape[1] == 2 and closed == "left")
-        found = function(np.asarray(i["labels"]), probs[:, 1], **fixed, **settings)
-        return found if part is None else getattr(found, part)
+        result = function(np.asarray(i["labels"]), probs[:, 1], **fixed, **settings)
+        return result if part is None else getattr(result, part)
 
     return value
 

@@ -7,7 +7,7 @@
     metric.compute(statistics=["confidence_ece", "brier"], n_resamples=999)
 
 Every statistic of `credibly list` can be named. Standard errors are given where a valid one is known, and the
-p-value says whether chance explains what was found.
+p-value says whether chance explains what was values.
 """
 
 from __future__ import annotations
@@ -62,16 +62,16 @@ class CrediblyMetric(evaluate.Metric):
         rng: int = 0,
     ) -> dict[str, Any]:
         point, labels = cr.Point(np.asarray(predictions)), np.asarray(references)
-        found: dict[str, Any] = {}
+        values: dict[str, Any] = {}
         for name in statistics:
             statistic = cr.statistics.registered().get(name)
             if statistic is None:
                 raise ValueError(f"no statistic is called {name!r}; `credibly list` has the names")
             estimate = statistic(point, labels)
-            found[name] = estimate.value
+            values[name] = estimate.value
             if estimate.stderr is not None:
-                found[f"{name}_stderr"] = estimate.stderr
+                values[f"{name}_stderr"] = estimate.stderr
         if test is not None:
             result = cr.calibration_test(point, labels, statistics=test, n_resamples=n_resamples, rng=rng)
-            found["calibration_p_value"] = result.pvalue
-        return found
+            values["calibration_p_value"] = result.pvalue
+        return values

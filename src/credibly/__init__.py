@@ -55,6 +55,7 @@ if _TYPE_CHECKING:
     from credibly.monitor import Monitor
     from credibly.predictions import (
         Belief,
+        Confidence,
         Dataset,
         Dirichlet,
         Ensemble,
@@ -142,6 +143,7 @@ _HOMES = {
     ),
     "credibly.predictions": (
         "Belief",
+        "Confidence",
         "Dataset",
         "Dirichlet",
         "Ensemble",
@@ -254,6 +256,7 @@ if not _TYPE_CHECKING:  # a checker would believe that every name is there
 __all__ = [
     "Belief",
     "Comparison",
+    "Confidence",
     "CrediblyError",
     "Dataset",
     "Dirichlet",

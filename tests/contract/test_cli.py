@@ -63,8 +63,8 @@ MARGINS = ("--margin", "--relative-margin")
 WORKING = ("--engine", "--scheduler")
 STREAMING = (*READING, *WORKING, "--stream", "--chunk-rows", "--skip-bad-shards")
 OPTIONS: dict[str, tuple[str, ...]] = {
-    "inspect": (*READING, "--claimed"),
-    "evaluate": (*STREAMING, *COMPUTING, *MARGINS, "--by", "--claimed"),
+    "inspect": (*READING, "--claimed", "--words"),
+    "evaluate": (*STREAMING, *COMPUTING, *MARGINS, "--by", "--claimed", "--words"),
     "test": (
         *STREAMING,
         *COMPUTING,
@@ -118,8 +118,18 @@ OPTIONS: dict[str, tuple[str, ...]] = {
         "--out",
         "--force",
     ),
-    "report": (*STREAMING, *COMPUTING, "--recalibrate", "--out", "--force", *MARGINS, "--by", "--claimed"),
-    "convert": (*READING, "--claimed", "--drop-invalid", "--force"),
+    "report": (
+        *STREAMING,
+        *COMPUTING,
+        "--recalibrate",
+        "--out",
+        "--force",
+        *MARGINS,
+        "--by",
+        "--claimed",
+        "--words",
+    ),
+    "convert": (*READING, "--claimed", "--words", "--drop-invalid", "--force"),
     "study": (*WORKING, "--size", "--out", "--force", "--workers", "--seed"),
     "list": (),
     "demo": ("--out", "--force", "--model", "--seed", "--n-resamples", "--n-bins", "--margin"),

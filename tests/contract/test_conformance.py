@@ -59,6 +59,8 @@ def test_another_definition_is_bridged_and_an_error_gets_its_smallest_example() 
     wrong = judge.judge("theirs", "brier", ("brier", broken), VECTORS["brier"], 1e-9)
     assert wrong.verdict == judge.WRONG
     assert len(wrong.example["inputs"]["labels"]) == 1  # a single row is enough
+    off = judge.judge("theirs", "total_entropy", ("h", lambda _: -1.0), VECTORS["total_entropy"], 1e-9)
+    assert (off.verdict, len(off.example["inputs"]["members"])) == (judge.WRONG, 1)
     refused = judge.judge("theirs", "brier", ("brier", json.loads), VECTORS["brier"], 1e-9)
     assert refused.verdict == judge.REFUSED
     assert refused.reasons

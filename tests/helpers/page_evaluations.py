@@ -616,15 +616,6 @@ def _ignorance(evaluation: cr.Evaluation) -> Iterator[ShownTable]:
         ("p", [one.pvalue for one in every]),
         ("adjusted p", [one.deciding_pvalue for one in every]),
     )
-    stated, supported = found.per_class_stated.value, found.per_class_supported
-    worst = np.argsort(-np.abs(stated - supported.value), kind="stable")[:12]
-    parts = [supported[int(c)] for c in worst]
-    yield table(
-        "By class",
-        ("class", [evaluation.classes[c] for c in worst]),
-        ("stated", stated[worst]),
-        *fields(parts, {"supported": "value", "95 % interval": interval}),
-    )
     bins = found.by_size
     ends = [end if end[0] == end[0] else "none" for end in pairs(bins.low, bins.high)]
     yield table(

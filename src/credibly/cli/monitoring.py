@@ -8,7 +8,7 @@ from typing import Any
 
 from click.exceptions import Exit
 
-from credibly._arrays.errors import InputError
+from credibly._arrays.errors import CrediblyError, InputError
 from credibly.calls.options import LEVEL, MONITORED
 from credibly.cli import codes
 from credibly.cli.output import Cell, Output, Table, with_flags
@@ -38,13 +38,15 @@ def monitor_file(typed: Typed) -> None:
     size = -1
     while True:
         if not typed.follow or _has_grown(typed.file, size):
-            size = _size(typed.file)
-            _take_new_rows(monitor, typed, output)
-            result = monitor.result()
-            _write(result, typed)
+            size = _size(typed.file) if typed.follow else size
+            data = _settled(typed, output if not monitor.n else Output(quiet=True), size)
+            if data is not None:
+                _take_new_rows(monitor, data, typed)
+                _write(monitor.result(), typed)
         if not typed.follow or (typed.fail_on is not None and monitor.alarm):
             break
         time.sleep(typed.every)
+    result = monitor.result()
     if output.as_json:
         output.json(result.to_dict())
     else:
@@ -71,9 +73,19 @@ def _opened(typed: Typed) -> Monitor:
     return monitor
 
 
-def _take_new_rows(monitor: Monitor, typed: Typed, output: Output) -> None:
+def _settled(typed: Typed, output: Output, size: int) -> Dataset | None:
+    """Return what the file holds; None if it grew while it was read, as its last line may then be half."""
+    try:
+        data = labelled(typed.file, typed, output)
+    except CrediblyError:
+        if typed.follow and _size(typed.file) != size:
+            return None
+        raise
+    return None if typed.follow and _size(typed.file) != size else data
+
+
+def _take_new_rows(monitor: Monitor, data: Dataset, typed: Typed) -> None:
     """Pay the rows that this file had not when it was last read; save after every batch."""
-    data = labelled(typed.file, typed, output if not monitor.n else Output(quiet=True))
     kept = typed.file != "-"
     name = typed.file if is_remote(typed.file) else str(Path(typed.file).resolve())
     start, digest = monitor.positions.get(name, (0, "")) if kept else (0, "")
@@ -108,7 +120,7 @@ def _size(file: str) -> int:
 def _has_grown(file: str, size: int) -> bool:
     """Tell whether a file has changed and ends with a whole line, if it is text."""
     path = Path(file)
-    if _size(file) == size:
+    if _size(file) in (0, size):
         return False
     if path.suffix.lower() not in (".csv", ".tsv", ".jsonl"):
         return True
@@ -126,11 +138,11 @@ def _write(result: MonitorResult, typed: Typed) -> None:
 
 def _show(result: MonitorResult, output: Output) -> None:
     rows: list[tuple[Cell, ...]] = [
-        (one.name, one.stated, one.observed, (one.low, one.high)) for one in result.tracked
+        (mean.name, mean.stated, mean.observed, (mean.low, mean.high)) for mean in result.tracked
     ]
     if output.terminal:
         changed: list[tuple[str, str]] = [
-            ("changed", f"{one.words} ({100 * one.share:.0f} %)") for one in result.where
+            ("changed", f"{suspect.words} ({100 * suspect.share:.0f} %)") for suspect in result.where
         ]
         output.pairs([(result.verdict(), result.sentence()), *changed])
     else:
@@ -141,6 +153,6 @@ def _show(result: MonitorResult, output: Output) -> None:
             ("onset", result.since),
         ]
         rows = [*((name, None, value, None) for name, value in facts), *rows]
-    rows += [(f"e-value of group {one.name}", None, one.evalue, None) for one in result.groups]
+    rows += [(f"e-value of group {group.name}", None, group.evalue, None) for group in result.groups]
     output.table(Table(COLUMNS, rows, PAIRS))
     output.notes(map(with_flags, result.notes))

@@ -188,6 +188,11 @@ def _case(found: Diagnosis) -> tuple[str, int]:
         return SEEN, found.direction  # an effect that is noise is not what the test saw
     if found.fault in ("temperature", "group temperature") and claim.label is not None:
         return "sure of the other class", found.direction
+    of_answers = (
+        claim.measure == "confidence"
+    )  # right or wrong: of two classes such faults are about the event
+    if of_answers and found.fault in ("bias", "group bias", "bias+temperature", "group bias+temperature"):
+        return "temperature", sign
     if found.fault == "bias+temperature" and claim.between is None:
         return ("temperature" if claim.label is None else "bias"), sign
     return found.fault, found.direction

@@ -582,6 +582,10 @@ CASES: dict[str, Written] = {
     "inside sets": lambda facts: (
         "Nothing shows that the true probabilities lie outside its sets, given what it predicts."
     ),
+    "lists too short": lambda facts: (
+        f"Its lists leave {percent(facts['open'])} of the probability open, so nearly any labels would fit. "
+        f"Listing {facts['more']} more options would leave at most {percent(0.02)} open."
+    ),
     "intervals": _held,
     "quantiles": _below,
     "errors by spread": _errors_by_spread,

@@ -1,4 +1,4 @@
-"""Is it still right? Evidence to be looked at any time, which finds late faults like early ones."""
+"""Is it still right? Evidence that stays valid however often one looks, and that finds late faults."""
 
 from credibly.monitor.monitor import Monitor
 from credibly.monitor.workers import WorkersEvidence, average

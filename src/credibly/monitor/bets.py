@@ -152,7 +152,7 @@ class Book:
     def prior(self) -> HostArray:
         """Weights of the bets (a,): every family has as much as any other."""
         families = [bet.family for bet in self.bets]
-        sizes = np.array([families.count(one) for one in families])
+        sizes = np.array([families.count(family) for family in families])
         return 1.0 / (sizes * len(set(families)))
 
     @property
@@ -167,22 +167,22 @@ class Book:
 
     def payoffs(self, rows: Dataset, seed: Seed, posterior: HostArray | None) -> Payoffs:
         """Return what labels pay; `posterior` of members (m,), logarithms, learns from them row by row."""
-        given = rows.predictions
-        if isinstance(given, (PredictionSets, PredictionIntervals)):
-            return _of_coverage(given, rows)
-        if isinstance(given, RealPredictions):
-            return _of_values(given, rows, seed)
-        assert isinstance(given, ClassPredictions)
+        predictions = rows.predictions
+        if isinstance(predictions, (PredictionSets, PredictionIntervals)):
+            return _of_coverage(predictions, rows)
+        if isinstance(predictions, RealPredictions):
+            return _of_values(predictions, rows, seed)
+        assert isinstance(predictions, ClassPredictions)
         shares = _shares(rows)
         if self.hypothesis == "set":
-            return self._of_sets(given, shares, seed)
-        if isinstance(given, Ensemble) and posterior is not None:
-            probs = _predictive(given, shares, posterior)
+            return self._of_sets(predictions, shares, seed)
+        if isinstance(predictions, Ensemble) and posterior is not None:
+            probs = _predictive(predictions, shares, posterior)
         else:
-            probs = to_host(as_float64(given.mean().probs))
-            if isinstance(given, Ensemble) and given.holds_drawn_labels:
+            probs = to_host(as_float64(predictions.mean().probs))
+            if isinstance(predictions, Ensemble) and predictions.holds_drawn_labels:
                 # a drawn class and the label are exchangeable: the label is any of their pool
-                probs = (given.n_members * probs + shares.table()) / (given.n_members + 1.0)
+                probs = (predictions.n_members * probs + shares.table()) / (predictions.n_members + 1.0)
         columns = np.ascontiguousarray(probs.T)
         logs, seen = np.empty((len(self.bets), len(probs))), shares.of(columns)
         possible = seen > 0
@@ -192,11 +192,14 @@ class Book:
         logs[:, ~possible] = 0.0
         return Payoffs(logs, *self._tracked(columns, top, shares), ~possible)
 
-    def _of_sets(self, given: ClassPredictions, shares: _Shares, seed: Seed) -> Payoffs:
+    def _of_sets(self, predictions: ClassPredictions, shares: _Shares, seed: Seed) -> Payoffs:
         """Return what labels pay against the law of the set that is best for the set."""
-        credal = as_set(given, n_samples=_DRAWS, rng=seed)
-        centre = np.maximum(to_host(as_float64(given.mean().probs)), 1e-12)
-        lower, upper = (np.ascontiguousarray(to_host(one).T) for one in singleton_bounds(credal))
+        sets = as_set(predictions, n_samples=_DRAWS, rng=seed)
+        credal = sets.replace_rows(
+            **{name: to_host(as_float64(array)) for name, array in sets.row_arrays().items()}
+        )
+        centre = np.maximum(to_host(as_float64(predictions.mean().probs)), 1e-12)
+        lower, upper = (np.ascontiguousarray(to_host(bound).T) for bound in singleton_bounds(credal))
         logs = np.empty((len(self.bets), len(centre)))
         for row, power in zip(logs, _POWERS, strict=False):
             payoff = centre ** (power - 1.0)
@@ -290,18 +293,18 @@ def _temperatures(logs: HostArray, columns: HostArray, shares: _Shares) -> None:
     for _ in range(3):
         roots.append(np.sqrt(roots[-1]))
     roots.append(roots[1] * roots[2])
-    own = np.log(np.maximum(shares.of(columns), 1e-300)) if shares.labels.ndim == 1 else None
+    logarithm = np.log(np.maximum(shares.of(columns), 1e-300)) if shares.labels.ndim == 1 else None
     for row, (power, factors) in zip(logs, _POWERS.items(), strict=False):
         total = np.einsum(",".join(["kn"] * len(factors)) + "->n", *(roots[at] for at in factors))
-        if own is None:
+        if logarithm is None:
             paid = np.log(np.maximum(shares.of(np.maximum(columns, 1e-300) ** (power - 1.0)), 1e-300))
             np.subtract(paid, np.log(total), out=row)
         else:
             np.log(total, out=row)
-            np.subtract((power - 1.0) * own, row, out=row)
+            np.subtract((power - 1.0) * logarithm, row, out=row)
 
 
-def _predictive(given: Ensemble, shares: _Shares, posterior: HostArray) -> HostArray:
+def _predictive(predictions: Ensemble, shares: _Shares, posterior: HostArray) -> HostArray:
     """Return what the ensemble predicts (n, k) if one member draws all labels, with what labels say of it.
 
     Conditional on all labels before row i, the label of row i has the law sum_j w_ij p_ij.
@@ -313,7 +316,7 @@ def _predictive(given: Ensemble, shares: _Shares, posterior: HostArray) -> HostA
             "these have several raters",
             "Leave it out, or draw one rater: `labels.draw(rng=0)`.",
         )
-    probs = to_host(as_float64(given.probs))
+    probs = to_host(as_float64(predictions.probs))
     likelihood = np.log(np.maximum(probs[shares.rows, :, shares.labels], 1e-300))
     path = np.cumsum(np.vstack([posterior, likelihood]), axis=0)
     posterior[:] = path[-1] - path[-1].max()
@@ -322,9 +325,9 @@ def _predictive(given: Ensemble, shares: _Shares, posterior: HostArray) -> HostA
     return np.asarray(np.einsum("nm,nmk->nk", weights, probs))
 
 
-def _of_values(given: RealPredictions, rows: Dataset, seed: Seed) -> Payoffs:
+def _of_values(predictions: RealPredictions, rows: Dataset, seed: Seed) -> Payoffs:
     """Return what real labels pay: the mean over the cells that a label may lie in."""
-    levels, first, last = _cells(given, rows, seed)
+    levels, first, last = _cells(predictions, rows, seed)
     chances = np.diff(levels, prepend=0.0, append=1.0)
     table = np.array(list(_cell_bets(levels, chances)))
     sums = np.concatenate([np.zeros((len(table), 1)), np.cumsum(table, axis=1)], axis=1)
@@ -340,18 +343,18 @@ def _of_values(given: RealPredictions, rows: Dataset, seed: Seed) -> Payoffs:
     return Payoffs(logs, expected, observed, np.zeros(len(first), dtype=bool))
 
 
-def _cells(given: RealPredictions, rows: Dataset, seed: Seed) -> tuple[HostArray, HostArray, HostArray]:
+def _cells(predictions: RealPredictions, rows: Dataset, seed: Seed) -> tuple[HostArray, HostArray, HostArray]:
     """Return levels between cells, and the first and last cell that every label may lie in."""
-    if isinstance(given, Quantiles):
-        first, last = cells_of(rows.batch, given.values)
-        return to_host(as_float64(given.levels)), to_host(first)[0], to_host(last)[0]
-    if isinstance(given, Samples):
+    if isinstance(predictions, Quantiles):
+        first, last = cells_of(rows.batch, predictions.values)
+        return to_host(as_float64(predictions.levels)), to_host(first)[0], to_host(last)[0]
+    if isinstance(predictions, Samples):
         pool = to_host(pooled(rows, seed, shared=False).predictions.values)  # type: ignore[attr-defined]
         label, draws = pool[:, :1], pool[:, 1:]
         s = draws.shape[1]
         return np.arange(1, s + 1) / (s + 1), (draws < label).sum(axis=1), (draws <= label).sum(axis=1)
     levels = ndtr(_SCORES)
-    cell = np.searchsorted(levels, to_host(given.cdf(rows.batch.values[0])))
+    cell = np.searchsorted(levels, to_host(predictions.cdf(rows.batch.values[0])))
     return levels, cell, cell
 
 
@@ -368,16 +371,21 @@ def _cell_bets(levels: HostArray, chances: HostArray) -> Iterator[HostArray]:
             yield np.where(tail, odds, 1.0) / (1.0 + (odds - 1.0) * chances[tail].sum())
 
 
-def _of_coverage(given: PredictionSets | PredictionIntervals, rows: Dataset) -> Payoffs:
+def _of_coverage(predictions: PredictionSets | PredictionIntervals, rows: Dataset) -> Payoffs:
     """Return what sets with a claimed coverage pay when they miss."""
     batch = rows.batch
     if isinstance(batch, Counts):
-        held = _shares(rows).of(to_host(given._leading).T.astype(np.float64))
+        covered = _shares(rows).of(to_host(predictions._leading).T.astype(np.float64))
     else:
-        held = to_host(given.held(batch))[0].astype(np.float64)  # type: ignore[arg-type]
+        covered = to_host(predictions.held(batch))[0].astype(np.float64)  # type: ignore[arg-type]
     gains = np.array(_MISSES)[:, None] - 1.0
-    logs = np.log1p(gains * (1.0 - held)) - np.log1p(gains * (1.0 - given.claimed))
-    return Payoffs(logs, np.full((1, len(held)), given.claimed), held[None], np.zeros(len(held), dtype=bool))
+    logs = np.log1p(gains * (1.0 - covered)) - np.log1p(gains * (1.0 - predictions.claimed))
+    return Payoffs(
+        logs,
+        np.full((1, len(covered)), predictions.claimed),
+        covered[None],
+        np.zeros(len(covered), dtype=bool),
+    )
 
 
 def require_like(predictions: Predictions, book: Book) -> None:

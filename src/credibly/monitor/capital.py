@@ -86,7 +86,7 @@ class Capital:
         sizes = np.minimum(BLOCK, rows - starts)
         seen_before = self.rows + starts + START
         kept = seen_before / (seen_before + sizes)
-        found = np.empty(len(starts))
+        path = np.empty(len(starts))
         weights, stays, backs = self.weights, kept**LEAVING, kept**RETURNING
         for at, (start, stay, back) in enumerate(
             zip(starts.tolist(), stays.tolist(), backs.tolist(), strict=True)
@@ -102,10 +102,10 @@ class Capital:
                 self.since = None
             elif self.since is None:
                 self.since = int(seen[start - 1]) if at else int(seen[0]) - 1
-            found[at] = self.log
+            path[at] = self.log
         self.weights = weights
         self.rows += rows
-        return found
+        return path
 
 
 @dataclasses.dataclass

@@ -40,20 +40,8 @@ from credibly.results.monitor import GroupEvidence, MonitorResult, Suspect, Trac
 
 FORMAT = "credibly monitor 1"
 _KEPT = (
-    "_seed",
-    "_book",
-    "_classes",
-    "_processes",
-    "_weights",
-    "_sizes",
-    "_grouped",
-    "_batches",
-    "_n",
-    "_impossible",
-    "_alarm",
-    "_trace",
-    "_together",
-    "positions",
+    *("_seed", "_book", "_classes", "_processes", "_weights", "_sizes", "_grouped", "_batches", "_n"),
+    *("_impossible", "_alarm", "_trace", "_together", "positions"),
 )
 """What the state holds besides the settings."""
 _WRITTEN = "Use what `Monitor.save` wrote."
@@ -90,8 +78,8 @@ class Monitor:
     batch, batches of one process) must be independent given the past, except inside `clusters`. If labels
     arrive only for some cases, and which ones depends on the label, no method has a guarantee.
 
-    Every row costs a bet that is fixed before its label is known. Weights of bets follow *fixed share*, so a
-    fault after many good rows is found nearly as fast as one at the start.
+    Every bet is fixed before the label of its row is known. Weights of bets follow *fixed share*, so a fault
+    after many good rows is found nearly as fast as one at the start.
 
     References
     ----------
@@ -225,34 +213,27 @@ class Monitor:
         """
         names = _names(ids, None)
         host = to_host(labels.counts) if isinstance(labels, LabelCounts) else labels
-        host = to_host(host) if is_array(host) else np.asarray(host)
+        host = np.atleast_1d(to_host(host) if is_array(host) else np.asarray(host))
         values = dict(zip(names, host.tolist(), strict=False))
         missing = {name for batch in self._waiting for name in batch.missing}
         strange = [name for name in names if name not in missing]
         if strange or not len(names) == len(host) == len(values):
-            evidence = (
-                f"got {strange[0]!r}, which does not"
-                if strange
-                else f"got {len(names)} ids, {len(host)} labels"
-            )
+            counts = f"got {len(names)} ids, {len(host)} labels"
             raise InputError(
                 "`ids`",
                 "must each name one row that waits, with one label per id",
-                evidence,
+                f"got {strange[0]!r}, which does not" if strange else counts,
                 "Give the ids that `expect` was given, each once.",
             )
         arrived = [
-            {at: values[name] for name, at in batch.missing.items() if name in values}
+            (batch, {at: values[name] for name, at in batch.missing.items() if name in values})
             for batch in self._waiting
         ]
-        for batch, labels_of in zip(
-            self._waiting, arrived, strict=True
-        ):  # all are checked before any is kept
-            if labels_of:
-                batch.rows(labels_of, self._classes)
-        for batch, labels_of in zip(self._waiting, arrived, strict=True):
-            for at, value in labels_of.items():
-                batch.labels[at] = value
+        for batch, seen in arrived:  # all labels are checked before one is kept
+            if seen:
+                batch.rows(seen, self._classes)
+        for batch, seen in arrived:
+            batch.labels = [seen.get(at, label) for at, label in enumerate(batch.labels)]
         self._pay_whole_batches()
 
     def forget(self, ids: Any) -> None:
@@ -317,13 +298,13 @@ class Monitor:
         observed = sum(running.observed for running in sums) / rows
         reach = sum(running.reach(self.level / self._number) for running in sums) / rows
         parts = np.stack([stated, observed, np.maximum(observed - reach, 0), np.minimum(observed + reach, 1)])
-        found = [
+        tracked = [
             Tracked(tracked_name(name, self._classes), *(unit * parts[:, at]).tolist())
             for at, (name, unit) in enumerate(self._book.measures)
         ]
         if self._book.n_classes:
-            found.insert(0, Tracked("confidence minus accuracy", 0.0, *found[0].gap))
-        return tuple(found)
+            tracked.insert(0, Tracked("confidence minus accuracy", 0.0, *tracked[0].gap))
+        return tuple(tracked)
 
     @property
     def groups(self) -> tuple[GroupEvidence, ...]:
@@ -359,7 +340,7 @@ class Monitor:
             n=self._n,
             waiting=sum(len(batch.seen) for batch in self._waiting),
             evalue=self.evalue,
-            largest=max((_exp(one.largest) for one in self._processes), default=1.0),
+            largest=max((_exp(process.largest) for process in self._processes), default=1.0),
             alarm=self.alarm,
             alarm_row=self._alarm["row"] if self._alarm else None,
             since=self.since,
@@ -459,12 +440,14 @@ class Monitor:
 
     @property
     def _leader(self) -> Process:
-        return max(self._processes, key=lambda one: one.overall.log)
+        return max(self._processes, key=lambda process: process.overall.log)
 
     def _log(self) -> float:
         if not self._processes:
             return 0.0
-        return float(logsumexp([one.log(self._weights) for one in self._processes])) - math.log(self._number)
+        return float(logsumexp([process.log(self._weights) for process in self._processes])) - math.log(
+            self._number
+        )
 
     def _begin(self, chunk: Dataset) -> dict[str, HostArray]:
         """Check rows, choose the bets at the first ones, and return which rows are in every group."""
@@ -552,10 +535,10 @@ class Monitor:
 
     def _pay_whole_batches(self) -> None:
         """Pay the batches of every process in the order of their predictions, up to one that is not whole."""
-        held: set[int] = set()
+        blocked: set[int] = set()
         for batch in list(self._waiting):
-            held |= {batch.process} if batch.missing else set()
-            if batch.process not in held:
+            blocked |= {batch.process} if batch.missing else set()
+            if batch.process not in blocked:
                 self._waiting = [other for other in self._waiting if other is not batch]
                 if batch.seen:
                     self._pay(batch.process, batch.rows(batch.seen, self._classes), batch.masks())
@@ -571,4 +554,4 @@ def _exp(log: float) -> float:
 
 def _names(ids: Any, n: int | None) -> list[str]:
     host = to_host(ids) if is_array(ids) else np.asarray(ids)
-    return [str(one) for one in as_ids(host, len(host) if n is None else n).tolist()]
+    return [str(name) for name in as_ids(host, len(host) if n is None else n).tolist()]

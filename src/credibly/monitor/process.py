@@ -46,7 +46,7 @@ class Process:
     @classmethod
     def read(cls, state: dict[str, Any]) -> Process:
         """Return what a state holds; the numbers come back to the last bit."""
-        groups = {name: _read(Capital, one) for name, one in state["groups"].items()}
+        groups = {name: _read(Capital, capital) for name, capital in state["groups"].items()}
         posterior = None if state["posterior"] is None else np.array(state["posterior"])
         overall, running = _read(Capital, state["overall"]), _read(Running, state["running"])
         return cls(overall, groups, running, posterior, state["largest"])
@@ -55,9 +55,9 @@ class Process:
         """Return the logarithm of its capital; what no group has yet is kept for groups that come later."""
         if not weights:
             return self.overall.log
-        held = [math.log(weight) + self.of_group(name) for name, weight in weights.items()]
+        logs = [math.log(weight) + self.of_group(name) for name, weight in weights.items()]
         rest = math.log(1.0 - OVERALL - sum(weights.values()))
-        return float(logsumexp([math.log(OVERALL) + self.overall.log, *held, rest]))
+        return float(logsumexp([math.log(OVERALL) + self.overall.log, *logs, rest]))
 
     def of_group(self, name: str) -> float:
         """Return the logarithm of the capital of a group."""
@@ -100,7 +100,9 @@ def cluster_codes(rows: Dataset) -> HostArray:
 
 
 def _read(kind: type[Any], state: dict[str, Any]) -> Any:
-    return kind(**{name: np.array(one) if isinstance(one, list) else one for name, one in state.items()})
+    return kind(
+        **{name: np.array(value) if isinstance(value, list) else value for name, value in state.items()}
+    )
 
 
 def _tiles(n: int, codes: HostArray | None, length: int) -> Iterator[slice]:

@@ -66,8 +66,8 @@ class Waiting:
 
     def masks(self) -> dict[str, HostArray]:
         """Return which of the rows that are not forgotten are in every group that has some."""
-        found = {name: np.isin(list(self.seen), rows) for name, rows in self.groups.items()}
-        return {name: mask for name, mask in found.items() if mask.any()}
+        masks = {name: np.isin(list(self.seen), rows) for name, rows in self.groups.items()}
+        return {name: mask for name, mask in masks.items() if mask.any()}
 
     def rows(self, values: dict[int, Any], classes: tuple[str, ...] | None) -> Dataset:
         """Return the rows that have these labels, checked."""

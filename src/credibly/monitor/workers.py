@@ -58,7 +58,8 @@ def average(monitors: Sequence[Monitor], *, level: float = 0.05) -> WorkersEvide
     """
     require_level(level, remedy="Write 0.05 for one false alarm in twenty streams.")
     require(len(monitors) > 0, "must name at least one monitor", "Pass a list.", monitors=monitors)
-    values = tuple(one.evalue for one in monitors)
-    largest = max(math.inf if one.result().impossible else one.result().largest for one in monitors)
-    alarm = largest >= len(monitors) * max(one.result().processes for one in monitors) / level
-    return WorkersEvidence(float(np.mean(values)), alarm, sum(one.n for one in monitors), values)
+    values = tuple(monitor.evalue for monitor in monitors)
+    results = [monitor.result() for monitor in monitors]
+    largest = max(math.inf if result.impossible else result.largest for result in results)
+    alarm = largest >= len(monitors) * max(result.processes for result in results) / level
+    return WorkersEvidence(float(np.mean(values)), alarm, sum(result.n for result in results), values)

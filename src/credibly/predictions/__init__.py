@@ -2,6 +2,7 @@
 
 from credibly.predictions.base import ClassPredictions, OverClasses, Predictions, RealPredictions
 from credibly.predictions.belief import Belief
+from credibly.predictions.confidence import Confidence
 from credibly.predictions.convert import as_predictions
 from credibly.predictions.dataset import Dataset
 from credibly.predictions.dirichlet import Dirichlet
@@ -30,6 +31,7 @@ __all__ = [
     "Belief",
     "ClassPredictions",
     "Classes",
+    "Confidence",
     "Counts",
     "Dataset",
     "Dirichlet",

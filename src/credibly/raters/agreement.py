@@ -23,7 +23,7 @@ from credibly._arrays.namespace import HostArray, to_host
 from credibly._arrays.notes import counted
 from credibly._arrays.standard_errors import cluster_refusal, mean_error
 from credibly.predictions import LabelCounts
-from credibly.raters.annotators import annotations_of
+from credibly.raters.annotators import annotations_of, tallies_of
 from credibly.results.agreement import Agreement
 from credibly.results.estimates import Estimate, Estimates
 
@@ -58,37 +58,37 @@ def agreement(counts: LabelCounts) -> Agreement:
     >>> round(found.krippendorff.value, 3), round(found.fleiss.value, 3), found.cohen[0, 1]
     (0.389, 0.333, np.float64(1.0))
     """
-    held = to_host(counts.counts).astype(np.float64)
-    several = held.sum(axis=1) > 1
+    tallies = tallies_of(counts).astype(np.float64)
+    several = tallies.sum(axis=1) > 1
     if not several.any():
         raise UnsupportedError(
             "`agreement`",
             "needs instances with two labels or more",
-            f"each of {counted(len(held), 'instance')} has one",
+            f"each of {counted(len(tallies), 'instance')} has one",
             "Ask a second rater about some instances.",
         )
     notes: tuple[str, ...] = ()
     if not several.all():
-        one = counted(int((~several).sum()), "instance with one label is", "instances with one label are")
-        notes = (f"{one} left out",)
+        phrase = counted(int((~several).sum()), "instance with one label is", "instances with one label are")
+        notes = (f"{phrase} left out",)
     part = counts[np.flatnonzero(several)]
-    held = held[several]
-    totals = held.sum(axis=1)
+    tallies = tallies[several]
+    totals = tallies.sum(axis=1)
     even = bool((totals == totals[0]).all())
     refusal = (
         None if even else f"instances have {totals.min():g} to {totals.max():g} labels, not equal numbers"
     )
-    found: dict[str, Any] = {
+    parts: dict[str, Any] = {
         "krippendorff": _estimate("krippendorff", _alpha, _of_alpha, part),
         "fleiss": _estimate("fleiss", _fleiss, _of_fleiss, part) if even else None,
         "fleiss_refusal": refusal,
-        "n": len(held),
+        "n": len(tallies),
         "notes": notes,
     }
     if part.rater_of is None:
         nothing = ("cohen", "raters", "n_labels", "by_rater", "alpha_without", "confusions")
-        return Agreement(**(found | dict.fromkeys(nothing)))
-    return Agreement(**found, **_of_raters(part))
+        return Agreement(**(parts | dict.fromkeys(nothing)))
+    return Agreement(**parts, **_of_raters(part))
 
 
 def _of_alpha(counts: HostArray) -> HostArray:
@@ -127,26 +127,26 @@ Combined = Callable[[HostArray], HostArray]
 
 def _estimate(name: str, value: Combined, adds: Combined, counts: LabelCounts) -> Estimate:
     """Return a value of sums with its jackknife error over instances, and over raters if they are known."""
-    held = to_host(counts.counts).astype(np.float64)
-    own = adds(held)
-    total = own.sum(axis=0)
-    whole, n = float(value(total)), len(held)
+    tallies = to_host(counts.counts).astype(np.float64)
+    added = adds(tallies)
+    total = added.sum(axis=0)
+    whole, n = float(value(total)), len(tallies)
     if not np.isfinite(whole):
         why = "all labels are of one class, so chance agreement is 1"
         return Estimate(name, float("nan"), None, n, interval_refusal=why)
-    away = value(total - own) - whole
+    away = value(total - added) - whole
     variance = (n - 1) / n * float(((away - away.mean()) ** 2).sum()) if n > 1 else 0.0
     degrees = None
     refusal = cluster_refusal(0.0, n)
     if counts.rater_of is not None:
-        rest = np.array(list(_sums_without(counts, own, total, adds)))
+        rest = np.array(list(_sums_without(counts, added, total, adds)))
         number = len(rest)
         if number > 1:
             of_raters = value(rest) - whole
             between = (number - 1) / number * float(((of_raters - of_raters.mean()) ** 2).sum())
-            less = np.maximum(held[:, None, :] - np.eye(held.shape[1]), 0.0)
-            single = value(total - own[:, None, :] + adds(less)) - whole
-            variance += max(0.0, between - float((held * single**2).sum()))
+            less = np.maximum(tallies[:, None, :] - np.eye(tallies.shape[1]), 0.0)
+            single = value(total - added[:, None, :] + adds(less)) - whole
+            variance += max(0.0, between - float((tallies * single**2).sum()))
             degrees = float(number - 1)
     if not np.isfinite(variance):
         refusal = "the value is not defined without some instance or rater"
@@ -154,37 +154,37 @@ def _estimate(name: str, value: Combined, adds: Combined, counts: LabelCounts) -
     return Estimate(name, whole, error, n, interval_refusal=refusal, degrees_of_freedom=degrees)
 
 
-def _sums_without(counts: LabelCounts, own: HostArray, total: HostArray, adds: Combined) -> Any:
+def _sums_without(counts: LabelCounts, added: HostArray, total: HostArray, adds: Combined) -> Any:
     """Yield the sums over instances without the labels of every rater in turn."""
     rater, label, names = annotations_of(counts, "agreement")
-    held = to_host(counts.counts).astype(np.float64)
+    tallies = to_host(counts.counts).astype(np.float64)
     for place in range(len(names)):
         row, at = np.nonzero(rater == place)
         if row.size:
-            rest = held[row]
+            rest = tallies[row]
             rest[np.arange(row.size), label[row, at]] -= 1.0
-            yield total - own[row].sum(axis=0) + adds(rest).sum(axis=0)
+            yield total - added[row].sum(axis=0) + adds(rest).sum(axis=0)
 
 
 def _of_raters(counts: LabelCounts) -> dict[str, Any]:
     """Return what concerns single raters."""
     rater, label, names = annotations_of(counts, "agreement")
-    held, k = to_host(counts.counts).astype(np.float64), counts.n_classes
+    tallies, k = to_host(counts.counts).astype(np.float64), counts.n_classes
     row, at = np.nonzero(rater >= 0)
-    who, said = rater[row, at], label[row, at]
+    who, labels = rater[row, at], label[row, at]
     here = np.unique(who)
     who = np.searchsorted(here, who)
-    others = held[row]
-    others[np.arange(row.size), said] -= 1.0
+    others = tallies[row]
+    others[np.arange(row.size), labels] -= 1.0
     others /= others.sum(axis=1, keepdims=True)
-    same = others[np.arange(row.size), said]
+    same = others[np.arange(row.size), labels]
     errors = [mean_error(same[who == place]) for place in range(here.size)]
     reasons = [error["interval_refusal"] for error in errors]
-    own = _of_alpha(held)
+    added = _of_alpha(tallies)
     kept = here.size * k * k <= _MOST_CELLS
     confusions = np.zeros((here.size, k, k)) if kept else None
     if confusions is not None:
-        np.add.at(confusions.transpose(0, 2, 1), (who, said), others)
+        np.add.at(confusions.transpose(0, 2, 1), (who, labels), others)
     return {
         "cohen": _cohen(rater, label, here, k) if here.size <= _MOST_PAIRS else None,
         "raters": tuple(names[place] for place in here.tolist()),
@@ -193,11 +193,11 @@ def _of_raters(counts: LabelCounts) -> dict[str, Any]:
             "agreement with the others",
             np.bincount(who, same) / np.bincount(who),
             np.array([np.nan if error["stderr"] is None else error["stderr"] for error in errors]),
-            len(held),
+            len(tallies),
             next((why for why in reasons if why), None),
             np.array([why is not None for why in reasons]),
         ),
-        "alpha_without": _alpha(np.array(list(_sums_without(counts, own, own.sum(axis=0), _of_alpha)))),
+        "alpha_without": _alpha(np.array(list(_sums_without(counts, added, added.sum(axis=0), _of_alpha)))),
         "confusions": confusions,
     }
 
@@ -213,7 +213,9 @@ def _cohen(rater: HostArray, label: HostArray, here: HostArray, k: int) -> HostA
         for b in range(a, here.size):
             both = (table[a] >= 0) & (table[b] >= 0)
             if both.any():
-                first, second = (np.bincount(table[one][both], minlength=k) / both.sum() for one in (a, b))
+                first, second = (
+                    np.bincount(table[rater][both], minlength=k) / both.sum() for rater in (a, b)
+                )
                 chance = float(first @ second)
                 seen = float((table[a][both] == table[b][both]).mean())
                 if chance < 1.0:

@@ -34,15 +34,17 @@ _KEEP = "Use `LabelCounts.from_annotations(ids, raters, labels, n_classes=k)` or
 HYPOTHESIS = "raters do not differ: the labels of an instance could have come from its raters in any order"
 
 
+def tallies_of(counts: Any) -> HostArray:
+    """Return how many labels of each class every instance has, (n, k), on the host."""
+    if not isinstance(counts, LabelCounts):
+        evidence = f"got {type(counts).__name__}"
+        raise InputTypeError("`counts`", "must be LabelCounts", evidence, "Write `LabelCounts(counts)`.")
+    return to_host(counts.counts)
+
+
 def annotations_of(counts: Any, what: str) -> tuple[HostArray, HostArray, tuple[str, ...]]:
     """Return who gave which label, (n, r) with -1 for none, and the names of the raters."""
-    if not isinstance(counts, LabelCounts):
-        raise InputTypeError(
-            "`counts`",
-            "must be LabelCounts that know who gave which label",
-            f"got {type(counts).__name__}",
-            _KEEP,
-        )
+    tallies_of(counts)
     if counts.rater_of is None or counts.label_of is None or counts.rater_names is None:
         raise UnsupportedError(
             what,
@@ -102,17 +104,17 @@ def rater_test(
             f"{int(several.sum())} of {several.size} instances have them",
             "Ask a second rater about some instances.",
         )
-    k, held = counts.n_classes, to_host(counts.counts)[several]
+    k, tallies = counts.n_classes, to_host(counts.counts)[several]
     present = rater >= 0
     codes = np.searchsorted(here, rater[present])
     number = np.bincount(codes, minlength=here.size)
-    means = held / held.sum(axis=1, keepdims=True)
+    means = tallies / tallies.sum(axis=1, keepdims=True)
     expected = np.zeros((here.size, k))
     np.add.at(expected, codes, means[np.nonzero(present)[0]])
 
     def apart(labels: HostArray) -> HostArray:
-        said = np.bincount(codes * k + labels, minlength=here.size * k).reshape(-1, k)
-        return np.asarray(((said - expected) ** 2).sum(axis=1) / number)
+        tally = np.bincount(codes * k + labels, minlength=here.size * k).reshape(-1, k)
+        return np.asarray(((tally - expected) ** 2).sum(axis=1) / number)
 
     observed = apart(label[present])
     generator = np.random.default_rng(seed)
@@ -165,14 +167,14 @@ def crossed_error(
     rater, label, _ = annotations_of(counts, "standard errors over raters")
     if error["stderr"] is None:
         return error
-    held, n = to_host(counts.counts), len(mean)
+    tallies, n = to_host(counts.counts), len(mean)
     row, place = np.nonzero(rater >= 0)
-    given, who = label[row, place], rater[row, place]
-    total = held.sum(axis=1)[row]
+    classes, who = label[row, place], rater[row, place]
+    total = tallies.sum(axis=1)[row]
     square = (mean**2).sum(axis=1)[row]
-    probability = mean[row, given]
-    others = held[row, given] - 1 - (total - 1) * probability + (total - 1) * square
-    others = others - ((held * mean).sum(axis=1)[row] - probability)
+    probability = mean[row, classes]
+    others = tallies[row, classes] - 1 - (total - 1) * probability + (total - 1) * square
+    others = others - ((tallies * mean).sum(axis=1)[row] - probability)
     added = 2.0 * pairs * others / (total * (total - 1)) + labels * (1 - 2 * probability + square) / total
     centre = added.sum() / n
     added = (added - centre / total) / n
@@ -190,8 +192,8 @@ def two_way_pvalue(counts: LabelCounts, mean: HostArray, variance: HostArray) ->
     """Return the p-value of the gap between supported and stated variance, over instances and raters."""
     from credibly.raters.second_labels import pair_products
 
-    held = to_host(counts.counts).astype(np.float64)
-    gaps = (pair_products(mean, held) - variance).sum(axis=1)
+    tallies = to_host(counts.counts).astype(np.float64)
+    gaps = (pair_products(mean, tallies) - variance).sum(axis=1)
     error = crossed_error(mean_error(gaps), gaps, counts, mean, 1.0)
     if not error["stderr"]:
         return 1.0
@@ -232,9 +234,9 @@ def leaving_raters_out(
     {'rater 0': 0.553, 'rater 1': 0.553, 'rater 2': 0.02}
     """
     _, _, names = annotations_of(counts, "`leaving_raters_out`")
-    given = predictions if hasattr(predictions, "replace_rows") else np.asarray(predictions)
+    classes = predictions if hasattr(predictions, "replace_rows") else np.asarray(predictions)
     return {
-        name: function(given[rows], part)
+        name: function(classes[rows], part)
         for name, (rows, part) in zip(names, without_each(counts), strict=True)
         if rows.size
     }
@@ -243,10 +245,10 @@ def leaving_raters_out(
 def without_each(counts: LabelCounts) -> Any:
     """Yield rows and counts without the labels of every rater in turn."""
     rater, label, names = annotations_of(counts, "leaving raters out")
-    held = to_host(counts.counts)
+    tallies = to_host(counts.counts)
     for place in range(len(names)):
         row, at = np.nonzero(rater == place)
-        rest = held.copy()
+        rest = tallies.copy()
         np.subtract.at(rest, (row, label[row, at]), 1)
         rows = np.flatnonzero(rest.sum(axis=1) > 0)
         yield rows, LabelCounts(rest[rows]) if rows.size else None

@@ -21,6 +21,7 @@ from credibly._arrays.checks import require_integer
 from credibly._arrays.errors import UnsupportedError
 from credibly._arrays.namespace import HostArray, to_host
 from credibly.predictions import LabelCounts, as_point, as_predictions
+from credibly.raters.annotators import tallies_of
 from credibly.results.base import require_level
 from credibly.results.second_labels import EntropySplit
 
@@ -66,24 +67,24 @@ def entropy_split(
     (4, True)
     """
     require_level(level)
-    given = as_predictions(predictions)
-    held = to_host(counts.counts).astype(np.float64)
-    total = held.sum(axis=1)
+    stated = as_predictions(predictions)
+    tallies = tallies_of(counts).astype(np.float64)
+    total = tallies.sum(axis=1)
     order = min(int(np.median(total)), _MOST_MOMENTS) if order is None else require_integer(order, "order", 1)
     rows = np.flatnonzero(total >= order)
-    if rows.size < 2 or (held != np.round(held)).any():
+    if rows.size < 2 or (tallies != np.round(tallies)).any():
         raise UnsupportedError(
             "`entropy_split`",
             f"needs whole numbers of labels, and two instances with {order} or more",
-            f"{rows.size} of {len(held)} instances have as many",
+            f"{rows.size} of {len(tallies)} instances have as many",
             "Use a smaller `order`.",
         )
-    shares = order_shares(held[rows], order)  # (order + 1, n, k)
+    shares = order_shares(tallies[rows], order)  # (order + 1, n, k)
     seen, error = shares.mean(axis=1), shares.std(axis=1, ddof=1) / np.sqrt(rows.size)
     wide = float(ndtri(1.0 - (1.0 - level) / (2.0 * seen.size))) * error + 1.0 / rows.size
     classes = 1 if seen.shape[1] == 2 else seen.shape[1]  # of two classes one tells both
     ends = np.array([_ends(seen[:, a], wide[:, a], binary=classes == 1) for a in range(classes)])
-    mean = to_host(as_point(given)[0].probs)[rows]
+    mean = to_host(as_point(stated)[0].probs)[rows]
     entropy = float(-xlogy(mean, mean).sum(axis=1).mean())
     low, high = ends.sum(axis=0)
     return EntropySplit(
@@ -91,9 +92,9 @@ def entropy_split(
         aleatoric=(float(low), float(high)),
         epistemic=(entropy - float(high), entropy - float(low)),
         order=order,
-        moments=factorial_moments(held[rows], order).mean(axis=1),
+        moments=factorial_moments(tallies[rows], order).mean(axis=1),
         n=rows.size,
-        n_left_out=len(held) - rows.size,
+        n_left_out=len(tallies) - rows.size,
         level=float(level),
     )
 
@@ -129,6 +130,6 @@ def _ends(seen: HostArray, wide: HostArray, *, binary: bool) -> tuple[float, flo
             linprog(sign * value, np.concatenate([shares, -shares]), limits, np.ones((1, value.size)), [1.0])
             for sign in (1.0, -1.0)
         ]
-        if all(one.status == 0 for one in both):
+        if all(program.status == 0 for program in both):
             break
     return float(both[0].fun), float(-both[1].fun)

@@ -94,12 +94,12 @@ def ignorance(
     pair = Paired.of(predictions, counts, "`ignorance`")
     n_bins = require_integer(n_bins, "n_bins", 1)
     n_resamples, seed = require_integer(n_resamples, "n_resamples", 1), as_seed(rng)
-    law, held = pair.law, to_host(pair.counts.counts).astype(np.float64)
+    law, tallies = pair.law, to_host(pair.counts.counts).astype(np.float64)
     test = tested_spread(pair, checked_statistics(statistics), n_resamples, seed)
-    supported = pair_products(law.mean, held)  # (n, k)
-    total = held.sum(axis=1, keepdims=True)
-    loss = (held * (1.0 - 2.0 * law.mean) / total + law.mean**2).sum(axis=1)
-    own, wide = supported.sum(axis=1), law.variance.sum(axis=1)
+    supported = pair_products(law.mean, tallies)  # (n, k)
+    total = tallies.sum(axis=1, keepdims=True)
+    loss = (tallies * (1.0 - 2.0 * law.mean) / total + law.mean**2).sum(axis=1)
+    distances, wide = supported.sum(axis=1), law.variance.sum(axis=1)
     uncertain = (law.mean * (1.0 - law.mean)).sum(axis=1)
     crossed = pair.counts if test.details.crossed_pvalue is not None else None
     settings = {"n_bins": n_bins, "n_resamples": n_resamples, "seed": list(seed)}
@@ -124,17 +124,17 @@ def ignorance(
         mean_part = decompose_loss(Point(law.mean), pair.counts).calibration
     return Ignorance(
         stated=mean_of("stated", wide),
-        supported=mean_of("supported", own, 1.0),
-        gap=mean_of("gap", own - wide, 1.0),
+        supported=mean_of("supported", distances, 1.0),
+        gap=mean_of("gap", distances - wide, 1.0),
         stated_share=ratio("stated_share", wide, uncertain, seen=False),
-        supported_share=ratio("supported_share", own, loss, seen=True),
+        supported_share=ratio("supported_share", distances, loss, seen=True),
         mean_part=mean_part,
         per_class_stated=_by_class("stated", law.variance),
         per_class_supported=_by_class("supported", supported),
-        by_size=_by_size(wide, own, n_bins),
+        by_size=_by_size(wide, distances, n_bins),
         test=test,
         mean_test=tested_mean(pair, n_resamples, seed),
-        n=len(own),
+        n=len(distances),
         n_left_out=pair.n_left_out,
         labels=labels_per_row(pair.counts),
         settings=settings,
@@ -153,17 +153,18 @@ def _by_class(name: str, values: HostArray) -> Estimates:
 def _by_size(stated: HostArray, supported: HostArray, n_bins: int) -> SizeBins:
     edges = np.unique(np.quantile(stated, np.linspace(0.0, 1.0, n_bins + 1)))
     place = np.clip(np.searchsorted(edges, stated, side="right") - 1, 0, max(edges.size - 2, 0))
-    rows = [np.flatnonzero(place == one) for one in range(max(edges.size - 1, 1))]
+    rows = [np.flatnonzero(place == number) for number in range(max(edges.size - 1, 1))]
     rows = [chosen for chosen in rows if chosen.size]
     parts = [
-        Estimate("", float(supported[own].mean()), n=own.size, **mean_error(supported[own])) for own in rows
+        Estimate("", float(supported[part].mean()), n=part.size, **mean_error(supported[part]))
+        for part in rows
     ]
     ends = [part.interval() if part.has_interval else (np.nan, np.nan) for part in parts]
     low, high = np.array(ends, dtype=np.float64).T
     return SizeBins(
         edges=edges,
-        count=np.array([own.size for own in rows]),
-        stated=np.array([stated[own].mean() for own in rows]),
+        count=np.array([part.size for part in rows]),
+        stated=np.array([stated[part].mean() for part in rows]),
         supported=np.array([part.value for part in parts]),
         low=low,
         high=high,

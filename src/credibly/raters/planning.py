@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from credibly._arrays.checks import require_integer
-from credibly._arrays.errors import InputError, require
+from credibly._arrays.errors import require
 from credibly._arrays.namespace import HostArray, tiles
 from credibly._arrays.notes import counted
 from credibly.predictions import LabelCounts, SecondOrder, as_predictions
@@ -73,24 +73,24 @@ def plan_second_labels(
     >>> plan.order, plan.gains.round(4)
     (array([0, 0]), array([0.0556, 0.0278]))
     """
-    given = as_predictions(predictions)
+    stated = as_predictions(predictions)
     budget = require_integer(budget, "budget", 1)
     require(raters is None or raters, "must name at least one", "Leave it out.", raters=raters)
-    second = SecondOrder.of(given)
+    second = SecondOrder.of(stated)
     second = second if counts is None else second.given(counts)
     law = Law.of(second)
     single = second.is_dirichlet and law.shares.shape[1] == 1
     total = law.members[:, 0, :].sum(axis=-1) if single else None
     wide = law.variance.sum(axis=1)
     first = wide / (total + 1.0) if total is not None else first_gains(law)
-    asked = _Raters.of(raters, counts, len(first))
+    asked = _Raters(raters, counts, len(first))
     n_labels = np.zeros(len(first), dtype=np.int64)
     order: list[int] = []
     gains: list[float] = []
     names: list[str] = []
     heap = [(-gain, row) for row, gain in enumerate(first.tolist())]
     heapq.heapify(heap)
-    while heap and len(order) < budget and asked.left != 0:
+    while heap and len(order) < budget:
         gain, row = heapq.heappop(heap)
         name = asked.ask(row)
         if name is None:
@@ -100,9 +100,17 @@ def plan_second_labels(
         names.append(name)
         n_labels[row] += 1
         if total is not None:
-            own, number = float(total[row]), int(n_labels[row])
-            heapq.heappush(heap, (-float(wide[row]) * own / ((own + number) * (own + number + 1.0)), row))
-    notes = (*given.notes,)
+            concentration, number = float(total[row]), int(n_labels[row])
+            heapq.heappush(
+                heap,
+                (
+                    -float(wide[row])
+                    * concentration
+                    / ((concentration + number) * (concentration + number + 1.0)),
+                    row,
+                ),
+            )
+    notes = (*stated.notes,)
     if len(order) < budget:
         rest = counted(budget - len(order), "label is", "labels are")
         why = "no instance or rater is left" if raters is not None else "members allow one label per instance"
@@ -140,40 +148,23 @@ def first_gains(law: Law) -> HostArray:
 
 
 class _Raters:
-    """Who can still be asked, and about what."""
+    """Who can still be asked, and about what; without names anybody can."""
 
-    def __init__(self, capacity: dict[str, int], known: list[set[str]] | None) -> None:
-        self.capacity, self.known = capacity, known
-
-    @classmethod
-    def of(cls, raters: Mapping[str, int] | None, counts: LabelCounts | None, n: int) -> _Raters:
-        if raters is None:
-            return cls({}, None)
-        capacity = {str(name): require_integer(number, "raters", 0) for name, number in raters.items()}
-        known: list[set[str]] = [set() for _ in range(n)]
-        if counts is not None:
+    def __init__(self, raters: Mapping[str, int] | None, counts: LabelCounts | None, n: int) -> None:
+        self.named = raters is not None
+        self.capacity = {name: require_integer(left, "raters", 0) for name, left in (raters or {}).items()}
+        self.known: list[set[str]] = [set() for _ in range(n)]
+        if self.named and counts is not None:
             rater, _, names = annotations_of(counts, "`raters`")
-            if len(rater) != n:
-                raise InputError(
-                    "`counts`", f"must have {n} rows", f"got {len(rater)}", "Pass the counts of these rows."
-                )
             for row, place in np.argwhere(rater >= 0).tolist():
-                known[row].add(names[rater[row, place]])
-        return cls(capacity, known)
-
-    @property
-    def left(self) -> int:
-        """Labels that raters can still give; -1 if raters are not named."""
-        return -1 if self.known is None else sum(self.capacity.values())
+                self.known[row].add(names[rater[row, place]])
 
     def ask(self, row: int) -> str | None:
         """Return who should label a row: of those who have not, the one who can give most; None if nobody."""
-        if self.known is None:
-            return ""
         free = [name for name, left in self.capacity.items() if left > 0 and name not in self.known[row]]
-        if not free:
-            return None
-        name = max(free, key=lambda one: self.capacity[one])
+        if not self.named or not free:
+            return None if self.named else ""
+        name = max(free, key=lambda rater: self.capacity[rater])
         self.capacity[name] -= 1
         self.known[row].add(name)
         return name

@@ -93,10 +93,10 @@ def _drawn(law: Law, totals: HostArray, n_resamples: int, uniforms: Uniforms, ro
             steps = urn.cumsum(axis=-1)
             steps = steps[..., :-1] / steps[..., -1:]
         label = (uniform(place) >= steps).sum(axis=-1, keepdims=True)
-        given = (place <= totals)[:, None, None].astype(np.float64)
-        np.put_along_axis(counts, label, np.take_along_axis(counts, label, axis=-1) + given, axis=-1)
+        added = (place <= totals)[:, None, None].astype(np.float64)
+        np.put_along_axis(counts, label, np.take_along_axis(counts, label, axis=-1) + added, axis=-1)
         if law.is_dirichlet:
-            np.put_along_axis(urn, label, np.take_along_axis(urn, label, axis=-1) + given, axis=-1)
+            np.put_along_axis(urn, label, np.take_along_axis(urn, label, axis=-1) + added, axis=-1)
     return counts
 
 

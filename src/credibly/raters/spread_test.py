@@ -55,6 +55,8 @@ RATERS_DIFFER = (
     "raters differ (p = {:.3g}), so labels of different instances depend on each other; a conflict also "
     "requires the gap to be clear with standard errors over instances and raters"
 )
+_SEVERAL = "needs several labels per instance: with one label every spread around the mean is equally likely"
+_ASK = "Ask for a second label of some instances, and pass `LabelCounts`."
 _LANDMARKS = 50
 _RATER_RESAMPLES = 199
 
@@ -75,49 +77,25 @@ class Paired:
         require_independent(rows, what)
         data = rows.loaded()
         if data is None:
-            raise UnsupportedError(
-                what,
-                "needs the rows in memory",
-                f"these are {rows.n} rows in chunks",
-                "Load some of them; a few thousand are enough.",
-            )
-        second = SecondOrder.of(data.predictions)
-        seen = data.observed
+            evidence = f"these are {rows.n} rows in chunks"
+            raise UnsupportedError(what, "needs the rows in memory", evidence, "Load a few thousand of them.")
+        second, seen = SecondOrder.of(data.predictions), data.observed
         if not isinstance(seen, LabelCounts):
-            raise UnsupportedError(
-                what,
-                "needs several labels per instance: with one label every spread around the mean is equally "
-                "likely",
-                "got one label per instance",
-                "Ask for a second label of some instances, and pass `LabelCounts`.",
-            )
-        held = to_host(seen.counts)
-        if held.dtype.kind not in "iu":
-            raise UnsupportedError(
-                what, "needs whole numbers of labels", "got soft labels", "Pass counts of raters."
-            )
-        enough = held.sum(axis=1) > 1
+            raise UnsupportedError(what, _SEVERAL, "got one label per instance", _ASK)
+        tallies = to_host(seen.counts)
+        if tallies.dtype.kind not in "iu":
+            rule = "needs whole numbers of labels"
+            raise UnsupportedError(what, rule, "got soft labels", "Pass counts of raters.")
+        enough = tallies.sum(axis=1) > 1
         left = int((~enough).sum())
-        if left == len(held):
-            raise UnsupportedError(
-                what,
-                "needs two labels of some instances: with one label every spread around the mean is equally "
-                "likely",
-                f"each of {counted(left, 'instance')} has one",
-                "Ask for a second label of some instances.",
-            )
+        if left == len(tallies):
+            raise UnsupportedError(what, _SEVERAL, f"each of {counted(left, 'instance')} has one", _ASK)
         notes = (*data.predictions.notes, *seen.notes)
         if left:
-            said = counted(left, "instance with one label says", "instances with one label say")
-            notes = (
-                *notes,
-                f"{said} nothing about spread and is left out"
-                if left == 1
-                else f"{said} nothing about spread and are left out",
-            )
-            kept = np.flatnonzero(enough)
-            return cls(Law.of(second[kept]), seen[kept], left, notes)
-        return cls(Law.of(second), seen, 0, notes)
+            phrase = counted(left, "instance with one label is", "instances with one label are")
+            notes = (*notes, f"{phrase} left out: one label says nothing about spread")
+        kept = np.flatnonzero(enough)
+        return cls(Law.of(second[kept]), seen[kept], left, notes)
 
 
 @takes_rng
@@ -194,16 +172,16 @@ def tested_spread(
     pair: Paired, statistics: Sequence[str], n_resamples: int, seed: Seed
 ) -> HypotestResult[SpreadDetails]:
     """Return the test of the spread, and of raters where they are known."""
-    law, held = pair.law, to_host(pair.counts.counts)
+    law, tallies = pair.law, to_host(pair.counts.counts)
     wanted = tuple(dict.fromkeys((*statistics, "spread_score")))  # which tells the direction
-    values = _replicate_values(law, held, wanted, n_resamples, seed)
+    values = _replicate_values(law, tallies, wanted, n_resamples, seed)
     direction = "too wide" if values["spread_score"][0] < 0 else "too narrow"
-    found = _combined({name: values[name] for name in statistics}, "spread_test", HYPOTHESIS, pair, seed)
-    parts = {name: part.deciding_pvalue for name, part in found.components.items()}
+    result = _combined({name: values[name] for name in statistics}, "spread_test", HYPOTHESIS, pair, seed)
+    parts = {name: part.deciding_pvalue for name, part in result.components.items()}
     is_local = bool(parts) and min(parts, key=lambda name: parts[name]) == "local_spread_score"
     # where errors go one way, the local score sees them too
     is_local = is_local and min(parts.get(name, 1.0) for name in STATISTICS[:2]) > 0.05
-    details, notes = SpreadDetails(direction, is_local), found.notes
+    details, notes = SpreadDetails(direction, is_local), result.notes
     if pair.counts.rater_of is not None:
         raters = rater_test(pair.counts, n_resamples=_RATER_RESAMPLES, rng=seed)
         crossed = None
@@ -211,14 +189,14 @@ def tested_spread(
             crossed = two_way_pvalue(pair.counts, law.mean, law.variance)
             notes = (*notes, RATERS_DIFFER.format(raters.pvalue))
         details = dataclasses.replace(details, rater_pvalue=raters.pvalue, crossed_pvalue=crossed)
-    return with_details(found, details, notes=notes)
+    return with_details(result, details, notes=notes)
 
 
 def tested_mean(pair: Paired, n_resamples: int, seed: Seed) -> HypotestResult[Any]:
     """Return the test of the mean on one label per instance, which is exact whatever the spread."""
-    one = to_host(pair.counts.subsample(1, rng=seed).counts)
+    single = to_host(pair.counts.subsample(1, rng=seed).counts)
     names = ("mean_gap", "local_mean_gap")
-    values = _replicate_values(pair.law.of_means(), one, names, n_resamples, seed, near=pair.law)
+    values = _replicate_values(pair.law.of_means(), single, names, n_resamples, seed, near=pair.law)
     return _combined(values, "mean_test", MEAN_HYPOTHESIS, pair, seed)
 
 
@@ -235,8 +213,8 @@ def _combined(
     ]
     if len(results) == 1:
         return results[0]
-    found = omnibus(results, np.stack(list(settled_values.values())), settings)
-    return dataclasses.replace(found, name=test)
+    result = omnibus(results, np.stack(list(settled_values.values())), settings)
+    return dataclasses.replace(result, name=test)
 
 
 def labels_per_row(counts: LabelCounts) -> tuple[int, int]:
@@ -257,7 +235,7 @@ def _replicate_values(
     """Return every statistic of the observed counts and of the replicates, (1 + b,)."""
     weights = _nearness(near or law, seed)
     of_all: dict[str, Any] = dict.fromkeys(statistics, 0.0)
-    own: dict[str, Any] = dict.fromkeys(statistics, 0.0)
+    squares: dict[str, Any] = dict.fromkeys(statistics, 0.0)
     for rows, part, drawn in drawn_tiles(law, counts, n_resamples, seed):
         made: dict[str, HostArray] = {}
         for name in statistics:
@@ -271,7 +249,9 @@ def _replicate_values(
             spread = terms.std(axis=1, keepdims=True)
             terms = np.divide(terms, spread, out=np.zeros_like(terms), where=spread > 1e-12)
             of_all[name] = of_all[name] + np.tensordot(weights[rows], terms, axes=(0, 0))
-            own[name] = own[name] + np.tensordot((weights[rows] ** 2).sum(axis=1), terms**2, axes=(0, 0))
+            squares[name] = squares[name] + np.tensordot(
+                (weights[rows] ** 2).sum(axis=1), terms**2, axes=(0, 0)
+            )
     n = len(counts)
     values = {}
     for name in statistics:
@@ -280,7 +260,7 @@ def _replicate_values(
             spread = sums.std(axis=0)
             values[name] = ((sums[:, spread > 0] / spread[spread > 0]) ** 2).sum(axis=-1)
         elif name.startswith("local_"):
-            values[name] = ((sums**2).sum(axis=0) - own[name]).sum(axis=-1) / n
+            values[name] = ((sums**2).sum(axis=0) - squares[name]).sum(axis=-1) / n
         else:
             values[name] = (sums**2).sum(axis=-1) / n if name == "mean_gap" else sums[:, 0] / n
     return values

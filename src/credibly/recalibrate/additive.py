@@ -343,7 +343,8 @@ class AdditiveScaling(Recalibration):
         """Return the largest intercept and the slope in words."""
         centred = self.intercepts - (0.0 if len(self.intercepts) == 2 else self.intercepts.mean())
         worst = int(np.abs(centred).argmax())
-        words = f"{self.method} scaling, {centred[worst]:+.3g} to the logit of class {worst}"
+        event = "a right answer" if self.of_answers else f"class {worst}"
+        words = f"{self.method} scaling, {centred[worst]:+.3g} to the logit of {event}"
         words += f", slope {self.slope:.3g}" if self.fits_slope else ""
         return words if self.by_group is None else f"{words}, and by {len(self.by_group)} groups"
 

@@ -82,8 +82,8 @@ class IgnoranceCalibration(AlphaCalibration):
         array (n,)
             Positive numbers.
         """
-        given = checked(predictions)
-        return super().alpha0(_mean(given), features=_inputs(given, features))
+        stated = checked(predictions)
+        return super().alpha0(_mean(stated), features=_inputs(stated, features))
 
     def _require_kind(self, predictions: Any) -> None:
         if isinstance(predictions, Point):
@@ -116,5 +116,5 @@ def _inputs(predictions: ClassPredictions, features: Any) -> Array:
     column = xp.log(stated)[:, None]
     if features is None:
         return column
-    given = as_float64(features)
-    return namespace(given, column).concat([column, given], axis=1)
+    values = as_float64(features)
+    return namespace(values, column).concat([column, values], axis=1)

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-import numpy as np
-
 from credibly._arrays.notes import counted
 from credibly.evaluation import Evaluation, IgnoranceParts
 from credibly.plots import Table, picture
-from credibly.report.html_parts import MethodNote, Section, interval_text, numbers_table, report_figure
+from credibly.report.html_parts import MethodNote, Section, numbers_table, report_figure
 from credibly.results.ignorance import Ignorance
 
-_MOST_CLASSES = 12
 METHOD = MethodNote(
     "Stated and supported ignorance",
     "Stated ignorance is the variance of the class probabilities under the prediction. Two labels of an "
@@ -45,7 +40,6 @@ def ignorance_section(parts: IgnoranceParts, evaluation: Evaluation) -> Section:
         tables=(
             (caption, numbers_table(numbers)),
             ("Tests of the spread and of the mean", _tests(found, parts.repaired)),
-            ("By class", _classes(found, evaluation.classes)),
         ),
         figures=(
             report_figure(
@@ -75,19 +69,5 @@ def _tests(found: Ignorance, repaired: Ignorance | None) -> Table:
             "acceptance": [test.acceptance_region if alone else "" for test, alone in parts],
             "p": [test.pvalue for test in tests.values()],
             "adjusted p": [test.deciding_pvalue for test in tests.values()],
-        }
-    )
-
-
-def _classes(found: Ignorance, names: Sequence[str]) -> Table:
-    stated, supported = found.per_class_stated, found.per_class_supported
-    apart = -np.abs(stated.value - supported.value)
-    worst = np.argsort(apart, kind="stable")[:_MOST_CLASSES].tolist()
-    return Table.of(
-        {
-            "class": [names[c] for c in worst],
-            "stated": [float(stated.value[c]) for c in worst],
-            "supported": [float(supported.value[c]) for c in worst],
-            "95 % interval": [interval_text(supported[c]) for c in worst],
         }
     )

@@ -212,14 +212,8 @@ class Ignorance(Result):
         }
 
     def __str__(self) -> str:
-        lines = [
-            f"{self.sentence()}",
-            f"  stated {self.stated}",
-            f"  supported {self.supported}",
-            f"  {self.test}",
-            f"  mean: {self.mean_test}",
-        ]
-        return "\n".join([*lines, *(f"  note: {note}" for note in self.notes)])
+        lines = [self.sentence(), *map(str, (self.stated, self.supported, self.test, self.mean_test))]
+        return "\n  ".join([*lines, *(f"note: {note}" for note in self.notes)])
 
 
 def ignorance_sentence(facts: Mapping[str, Any]) -> str:

@@ -253,13 +253,13 @@ class MonitorResult(Result):
         if self.since is not None:
             add("since_row", "Row near which the fault began.", ("", self.since))
         for part in ("stated", "observed", "low", "high"):
-            pairs = [(_label("measure", one.name), getattr(one, part)) for one in self.tracked]
+            pairs = [(_label("measure", mean.name), getattr(mean, part)) for mean in self.tracked]
             if pairs:
                 add(f"mean_{part}", f"Running mean, {part}.", *pairs)
         if self.groups:
-            found = [(_label("group", one.name), _log10(one.evalue)) for one in self.groups]
-            add("group_log10_evalue", "Decimal logarithm of the e-value of a group.", *found)
-            alarms = [(_label("group", one.name), int(one.alarm)) for one in self.groups]
+            evalues = [(_label("group", group.name), _log10(group.evalue)) for group in self.groups]
+            add("group_log10_evalue", "Decimal logarithm of the e-value of a group.", *evalues)
+            alarms = [(_label("group", group.name), int(group.alarm)) for group in self.groups]
             add("group_alarm", "1 where a group is in conflict now.", *alarms)
         return "\n".join([*lines, ""])
 

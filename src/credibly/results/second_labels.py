@@ -56,7 +56,7 @@ class SecondLabelPlan(Result):
     def by_rater(self) -> Mapping[str, HostArray]:
         """Return the instances that each rater should label."""
         names = self.raters or ()
-        return {name: self.order[[own == name for own in names]] for name in dict.fromkeys(names)}
+        return {name: self.order[[rater == name for rater in names]] for name in dict.fromkeys(names)}
 
     def __str__(self) -> str:
         return "\n".join([self.sentence(), *(f"note: {note}" for note in self.notes)])

@@ -127,7 +127,7 @@ def risk_coverage_curve(
 def _answers(chunk: Dataset) -> tuple[HostArray, HostArray, tuple[str, ...]]:
     """Return confidence and loss of every answer, (n,) on the host, where they are sorted; and notes."""
     point, notes = as_point(chunk.predictions)
-    answered = to_host(top_label(point.probs)[0]).astype(np.float64)
+    answered = to_host(top_label(point)[0]).astype(np.float64)
     bound: Any = accuracy.bind(point)
     return answered, 1.0 - to_host(bound.contributions(chunk.batch))[0], notes
 

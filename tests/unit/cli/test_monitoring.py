@@ -13,6 +13,7 @@ import pytest
 
 import credibly as cr
 from credibly.cli import main
+from credibly.cli.monitoring import _has_grown, labelled
 
 
 def rows(n: int, power: float, seed: int) -> str:
@@ -108,6 +109,35 @@ def test_the_data_are_never_written_over(stream: Path) -> None:
     for flag in ("--state", "--metrics", "--out"):
         assert main(["monitor", "stream.csv", flag, "stream.csv", *READ]) == 2
     assert stream.read_text() == before
+
+
+def test_a_line_that_is_half_written_waits(stream: Path) -> None:
+    size = stream.stat().st_size
+    assert not _has_grown(str(stream), size)
+    append(stream, "0.5,0.3,0.2,c")  # "cat" is on its way
+    assert not _has_grown(str(stream), size)
+    append(stream, "at,a\n")
+    assert _has_grown(str(stream), size)
+
+
+def test_a_file_that_grows_while_it_is_read_is_read_again(
+    stream: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks = []
+
+    def read(*arguments: object) -> object:
+        data = labelled(*arguments)
+        if not looks:
+            append(stream, rows(2000, 0.5, 5))
+        looks.append(len(data))
+        return data
+
+    monkeypatch.setattr("credibly.cli.monitoring.labelled", read)
+    words = ["monitor", "stream.csv", "--state", "state.json", *READ, "--follow", "--every", "0.01"]
+    assert main([*words, "--fail-on", "alarm"]) == 1
+    assert looks == [500, 2500]
+    assert cr.Monitor.load("state.json").n == 2500
+    assert main([*words, "--fail-on", "alarm"]) == 1  # the alarm stays
 
 
 def test_following_ends_at_an_alarm(stream: Path) -> None:

@@ -314,6 +314,17 @@ def test_the_bayesian_hypothesis_accepts_one_member_and_the_independent_one_does
     assert alarms == {"bayesian": False, "independent": True}
 
 
+@pytest.mark.parametrize("hypothesis", ["independent", "bayesian", "set"])
+def test_tensors_give_the_same_numbers(hypothesis: str) -> None:
+    torch = pytest.importorskip("torch")
+    members = np.random.default_rng(0).dirichlet(np.ones(3), size=(50, 4))
+    labels = np.random.default_rng(1).integers(0, 3, 50)
+    first, second = (cr.Monitor(hypothesis=hypothesis) for _ in range(2))
+    first.update(cr.Ensemble(members), labels)
+    second.update(cr.Ensemble(torch.tensor(members)), torch.tensor(labels))
+    assert second.evalue == pytest.approx(first.evalue, rel=1e-9)
+
+
 def test_metrics_are_prometheus_text() -> None:
     monitor = cr.Monitor()
     monitor.update(*stream(300), groups=['say "a"'] * 150 + ["back\\slash"] * 150)
