@@ -76,7 +76,7 @@ class TCal(CellStatistic):
     refusal: ClassVar[str | None] = _REFUSAL
 
     def __post_init__(self) -> None:
-        check_target(self.target, "top_label", "classwise")
+        check_target(self, "top_label", "classwise")
         bins = self.most_bins
         power = is_whole(bins) and 1 <= bins <= 2**13 and not bins & (bins - 1)
         require(power, "must be a power of two from 1 to 8192", "Try 64.", most_bins=bins)

@@ -75,7 +75,7 @@ class CalibrationIndex(CellStatistic):
     in_evaluations: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        check_target(self.target, "top_label", "classwise")
+        check_target(self, "top_label", "classwise")
         inside = is_number(self.span) and 0 < self.span <= 1
         require(inside, "must be above 0 and at most 1", "Leave it out: it is then 2/3.", span=self.span)
 

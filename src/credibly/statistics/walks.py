@@ -233,7 +233,7 @@ class Ecce(WalkStatistic):
 
     def __post_init__(self) -> None:
         one_of("`kind`", self.kind, ("max", "range"))
-        check_target(self.target, "top_label", "classwise")
+        check_target(self, "top_label", "classwise")
 
     def columns(self, predictions: Any) -> list[_Column]:
         """The confidence, the probability of one class, or that of every class."""
@@ -299,7 +299,7 @@ class TruthfulCE(WalkStatistic):
     in_evaluations: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        check_target(self.target, "classwise")
+        check_target(self, "classwise")
 
     def columns(self, predictions: Any) -> list[_Column]:
         """The probability of one class, or that of every class."""
