@@ -24,9 +24,9 @@ from typing import IO, Any
 
 from credibly._arrays.errors import FileError
 from credibly.io.extras import pip, require_module
+from credibly.io.json_text import from_json, read_json_lines, read_json_value
 from credibly.io.limits import reading
 from credibly.io.roles import Content
-from credibly.io.text import from_json, read_json_lines, read_json_value
 
 _BLOCK = 2**20
 _SCALARS = (str, int, float, bool)
