@@ -266,8 +266,9 @@ def _steps(work: Work, found: Diagnosis) -> tuple[tuple[str, str], ...]:
 def _main_steps(work: Work, found: Diagnosis) -> tuple[tuple[str, str], ...]:
     if found.word != "conflict":
         where = "Look at parts of the data: a model can be right on average and wrong for some groups."
-        return ((where, audit_command(work)),)
-    if found.repair is None and found.fault in BEYOND_REPAIR:
+        return () if work.found.get("audit") is not None else ((where, audit_command(work)),)
+    looked = work.found.get("audit") is not None  # the page has the groups that were named
+    if found.repair is None and (looked or found.fault in BEYOND_REPAIR):
         return ()
     if found.repair is None:
         return (("Look for groups of the data where the fault is larger.", audit_command(work)),)

@@ -150,7 +150,7 @@ def _repairs(work: Work, found: Diagnosis, headline: Finding) -> Finding | None:
 def _left(work: Work, found: Diagnosis) -> Finding | None:
     """Say what is left after the repair, and for which groups."""
     audit = work.found.get("audit")
-    n_groups = 0 if audit is None else audit.n_groups
+    n_groups = 0 if audit is None else audit.n_parts
     if found.word != "conflict":
         return None if audit is None else Finding("left", found.word, "every group", {"n_groups": n_groups})
     repaired = found.repair is not None and found.effect.remains is not None
