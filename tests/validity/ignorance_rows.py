@@ -107,6 +107,21 @@ def differ(n: int, raters: int, each: int, lean: float) -> Callable:
     return run
 
 
+def careless(n: int, raters: int, each: int) -> Callable:
+    """P-value of the test that raters differ, where the first labels at random and prefers no label."""
+
+    def run(seed: int) -> Numbers:
+        rng = np.random.default_rng([95, n, raters, each, seed])
+        truth = rng.dirichlet([0.5, 0.5, 0.5], size=n).cumsum(axis=1)[:, None]
+        labels = (rng.random((n, raters, 1)) > truth[..., :2]).sum(axis=2)
+        labels[:, 0] = rng.integers(3, size=n)
+        left = rng.random((n, raters)).argsort(axis=1) >= each
+        counts = cr.LabelCounts.from_table(np.where(left, -1, labels), n_classes=3, missing=-1)
+        return {"raters": cr.raters.rater_test(counts, n_resamples=REPLICATES, rng=seed).pvalue}
+
+    return run
+
+
 def panel(n: int, raters: int) -> Callable:
     """What decides about a right mean without ignorance, where two of a small panel label each instance."""
     at, weight = np.polynomial.hermite_e.hermegauss(21)
@@ -253,6 +268,13 @@ IGNORANCE_ROWS = [
         )
         for n, raters, each in ((200, 5, 3), (200, 40, 3), (200, 40, 2))
         for lean in (0.0, 0.5)
+    ),
+    Row(
+        "rater_test",
+        "1 of 12 raters labels at random, 3 labels each, n = 400",
+        "alternative",
+        careless(400, 12, 3),
+        few=2,
     ),
     *(
         Row(

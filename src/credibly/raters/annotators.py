@@ -4,10 +4,14 @@ If raters do not differ, the labels of an instance could have come from its rate
 permuted among them, instance by instance. With e_y the indicator of a label and cbar_i its mean over the
 labels of instance i,
 
-    T = sum over raters r of ||sum over labels of r of (e_y - cbar_i)||^2 / n_r
+    leaning    sum over raters r of ||sum over labels of r of (e_y - cbar_i)||^2 / n_r
+    agreement  sum over raters r of (sum over labels of r of (a_y - abar_i))^2 / n_r
 
-needs no model and is exact. Labels of raters who differ depend on each other across instances. A mean then
-has the variance of two crossed clusterings (Cameron, Gelbach and Miller 2011; raters' share after Owen 2007),
+need no model and are exact. a_y is the share of the other labels of the instance that equal y, abar_i its
+mean over the labels: a careless rater may lean nowhere and agree less often than the others. The smaller
+of both ranks decides (Westfall and Young 1993). With two labels a_y is the same for both, so only the
+leaning is tested. Labels of raters who differ depend on each other across instances. A mean then has the
+variance of two crossed clusterings (Cameron, Gelbach and Miller 2011; raters' share after Owen 2007),
 
     sum_i A_i^2 + sum_r B_r^2 - sum_ir b_ir^2       A_i, b_ir, B_r: what an instance, a label, a rater adds.
 """
@@ -25,11 +29,11 @@ from credibly._arrays.errors import InputTypeError, UnsupportedError
 from credibly._arrays.namespace import HostArray, to_host
 from credibly._arrays.philox import as_seed, takes_rng
 from credibly._arrays.standard_errors import mean_error
-from credibly.hypotests.resampling.pvalues import result_of, settled
+from credibly.hypotests.resampling.pvalues import omnibus, result_of, settled
 from credibly.predictions import LabelCounts
 from credibly.raters.second_labels import pair_products
 from credibly.results.ignorance import RaterDetails
-from credibly.results.tests import HypotestResult
+from credibly.results.tests import HypotestResult, with_details
 
 _KEEP = "Use `LabelCounts.from_annotations(ids, raters, labels, n_classes=k)` or `LabelCounts.from_table`."
 HYPOTHESIS = "raters do not differ: the labels of an instance could have come from its raters in any order"
@@ -74,8 +78,9 @@ def rater_test(
     Returns
     -------
     HypotestResult
-        A small p-value says that some raters give certain labels more often than others do for the same
-        instances; `details.rater` names the clearest.
+        A small p-value says that for the same instances some raters give certain labels more often than
+        others do, or agree less often with the rest. `details` says which of the two is clearer, and names
+        the clearest rater. Agreement is tested if some instance has three labels or more.
 
     References
     ----------
@@ -107,33 +112,44 @@ def rater_test(
         )
     k, tallies = counts.n_classes, to_host(counts.counts)[several]
     present = rater >= 0
-    codes = np.searchsorted(here, rater[present])
+    row, codes = np.nonzero(present)[0], np.searchsorted(here, rater[present])
     number = np.bincount(codes, minlength=here.size)
-    means = tallies / tallies.sum(axis=1, keepdims=True)
+    total = tallies.sum(axis=1, keepdims=True)
     expected = np.zeros((here.size, k))
-    np.add.at(expected, codes, means[np.nonzero(present)[0]])
+    np.add.at(expected, codes, (tallies / total)[row])
+    shares = (tallies - 1) / (total - 1)  # of the other labels, those of the same class
+    shares = shares - (tallies * shares).sum(axis=1, keepdims=True) / total
 
-    def apart(labels: HostArray) -> HostArray:
+    def leaning_of(labels: HostArray) -> HostArray:
         tally = np.bincount(codes * k + labels, minlength=here.size * k).reshape(-1, k)
         return np.asarray(((tally - expected) ** 2).sum(axis=1) / number)
 
-    observed = apart(label[present])
+    def agreement_of(labels: HostArray) -> HostArray:
+        return np.asarray(np.bincount(codes, shares[row, labels], minlength=here.size) / np.sqrt(number))
+
+    observed = label[present]
+    leaning, agreement = [leaning_of(observed)], [agreement_of(observed)]
     generator = np.random.default_rng(seed)
-    values = [observed.sum()]
     for _ in range(n_resamples):
         keys = np.where(present, generator.random(label.shape), 2.0)
-        values.append(apart(np.take_along_axis(label, keys.argsort(axis=1), axis=1)[present]).sum())
-    return result_of(
-        settled(np.array(values), float(observed.sum()), codes.size),
-        "greater",
-        (0.0, np.inf),
-        name="rater_test",
-        hypothesis=HYPOTHESIS,
-        statistic_name="difference between raters",
-        n=int(several.sum()),
-        settings={"seed": list(seed), "n_raters": int(here.size)},
-        details=RaterDetails(names[here[int(observed.argmax())]], int(here.size)),
-    )
+        labels = np.take_along_axis(label, keys.argsort(axis=1), axis=1)[present]
+        leaning.append(leaning_of(labels))
+        agreement.append(agreement_of(labels))
+    sums = {"leaning": np.sum(leaning, axis=1)}
+    if (total > 2).any():
+        sums["agreement"] = np.square(agreement).sum(axis=1)
+    settings = {"seed": list(seed), "n_raters": int(here.size)}
+    shared: dict[str, Any] = {"hypothesis": HYPOTHESIS, "n": int(several.sum()), "settings": settings}
+    sums = {name: settled(values, float(values[0]), codes.size) for name, values in sums.items()}
+    results = [
+        result_of(values, "greater", (0.0, np.inf), name="rater_test", statistic_name=name, **shared)
+        for name, values in sums.items()
+    ]
+    test = omnibus(results, np.stack(list(sums.values())), settings) if len(results) > 1 else results[0]
+    aspect = min(results, key=lambda result: result.pvalue).statistic_name
+    clearest = leaning[0].argmax() if aspect == "leaning" else agreement[0].argmin()
+    details = RaterDetails(names[here[int(clearest)]], int(here.size), aspect)
+    return with_details(test, details, name="rater_test")
 
 
 def crossed_error(

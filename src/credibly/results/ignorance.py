@@ -66,19 +66,28 @@ class RaterDetails(Details):
         The rater whose labels are furthest from those of the others for the same instances.
     n_raters : int
         Number of raters.
+    aspect : {"leaning", "agreement"}
+        How raters differ most clearly: some give certain labels more often, or agree less with the rest.
     """
 
     rater: str
     n_raters: int
+    aspect: str = "leaning"
 
     def _sentence(self, test: HypotestResult[Any], level: float, class_names: Sequence[str] | None) -> str:
         if test.verdict(level) == "conflict":
+            how = "give certain labels more often" if self.aspect == "leaning" else "agree less with the rest"
             return (
-                f"The {self.n_raters} raters differ: for the same instances some give certain labels more "
-                f"often than others do, most clearly {self.rater}."
+                f"The {self.n_raters} raters differ: for the same instances some {how} than others do, most "
+                f"clearly {self.rater}."
             )
         if test.verdict(level) == "cannot tell":
             return super()._sentence(test, level, class_names)
+        if not test.components:
+            return (
+                f"Nothing shows that the {self.n_raters} raters prefer different labels. Whether some are "
+                "careless takes three labels per instance to see."
+            )
         return f"Nothing shows that the {self.n_raters} raters differ."
 
 

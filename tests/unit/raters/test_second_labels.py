@@ -261,6 +261,30 @@ def test_raters_who_differ_widen_errors_and_are_said() -> None:
     assert calm.pvalue == 1.0  # all orders are the same
 
 
+def test_a_careless_rater_who_prefers_no_label_is_found() -> None:
+    rng = np.random.default_rng(3)
+    truth = np.repeat(rng.integers(3, size=(300, 1)), 4, axis=1)
+    labels = np.where(rng.random((300, 4)) < 0.8, truth, rng.integers(3, size=(300, 4)))
+    labels[:, 1] = rng.integers(3, size=300)
+    test = cr.raters.rater_test(cr.LabelCounts.from_table(labels, n_classes=3), n_resamples=99, rng=0)
+    assert test.components["leaning"].pvalue > 0.05
+    assert test.verdict() == "conflict"
+    assert (test.details.rater, test.details.aspect) == ("rater 1", "agreement")
+    assert "agree less with the rest" in test.sentence()
+    two = cr.raters.rater_test(cr.LabelCounts.from_table(labels[:, :2], n_classes=3), n_resamples=99, rng=0)
+    assert not two.components
+    assert "careless takes three labels" in two.sentence()
+
+
+def test_agreement_of_raters_by_hand() -> None:
+    counts = cr.LabelCounts.from_table([[0, 0, 1]], n_classes=2)
+    test = cr.raters.rater_test(counts, n_resamples=9, rng=0)
+    # shares of the other labels that are equal 1/2, 1/2, 0, mean 1/3: (1/6)^2 + (1/6)^2 + (1/3)^2
+    assert test.components["agreement"].statistic == pytest.approx(1 / 6)
+    # tallies less expected: (1/3, -1/3) twice and (-2/3, 2/3): 2/9 + 2/9 + 8/9
+    assert test.components["leaning"].statistic == pytest.approx(4 / 3)
+
+
 def test_crossed_errors_by_a_loop() -> None:
     labels = np.array([[0, 1, 1], [0, 0, -1], [1, 1, 0], [0, 1, 0], [1, 1, 1]])
     counts = cr.LabelCounts.from_table(labels, n_classes=2, missing=-1)
