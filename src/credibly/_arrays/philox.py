@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import enum
 import functools
+import math
 import threading
 from collections.abc import Callable, Sequence
 from typing import Any, ParamSpec, TypeGuard, TypeVar
@@ -17,7 +18,7 @@ import numpy as np
 
 from credibly._arrays.doors import checked
 from credibly._arrays.errors import InputTypeError, Remedy, is_whole
-from credibly._arrays.namespace import Array, like, on_accelerator
+from credibly._arrays.namespace import CACHE_ELEMENTS, Array, HostArray, like, on_accelerator, tiles
 
 _WORDS = 4  # 64-bit outputs per counter value
 _PIECES = 16  # 16-bit pieces per counter value
@@ -161,6 +162,18 @@ class Uniforms:
             state["state"]["counter"][:2] = (block, number)
             bits.state = state
             row[:] = bits.random_raw(-(-end // 4)).astype("<u8", copy=False).view("<u2")[lead:end]
+
+    def below(self, chance: float, replicates: slice, n: int) -> HostArray:
+        """Return whether u[replicates, :n] is below a chance, (r, n): `fill`, compared as whole numbers."""
+        limit = math.ceil(chance * 2**53) << 11  # a uniform is the first 53 bits of 64
+        out = np.empty((replicates.stop - replicates.start, n), dtype=bool)
+        bits, _, state = self._generator()
+        for number, row in enumerate(out, replicates.start):
+            state["state"]["counter"][:2] = (0, number)
+            bits.state = state
+            for tile in tiles(n, CACHE_ELEMENTS):
+                np.less(bits.random_raw(tile.stop - tile.start), limit, out=row[tile])
+        return out
 
     def block(self, replicates: slice, instances: slice, reference: Array | None = None) -> Array:
         """Return u[replicates, instances] in the library and on the device of `reference`."""

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from bisect import bisect_right
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
@@ -157,7 +158,7 @@ def coverage_of(rows: Rows, seed: Seed, n_resamples: int, *, claimed: float | No
     )
     n = held.size
     real = score is not None
-    strata = {"size": _width_parts(size) if real else np.unique(size.astype(np.int64), return_inverse=True)}
+    strata = {"size": _width_parts(size) if real else _numbered(size.astype(np.int64))}
     own = _one_group(groups, n)
     if own is not None:
         strata["group"] = np.unique(own, return_inverse=True)
@@ -340,6 +341,12 @@ def _mean(name: str, values: HostArray, method: Any, codes: HostArray | None) ->
     return Estimate(name, float(values.mean()), stderr, n, {}, (), alone, method)
 
 
+def _numbered(sizes: HostArray) -> tuple[HostArray, HostArray]:
+    """Return the sizes that occur, in order, and which of them every set has."""
+    present = np.bincount(sizes) > 0
+    return np.flatnonzero(present), (np.cumsum(present) - 1)[sizes]
+
+
 def _width_parts(width: HostArray) -> tuple[HostArray, HostArray]:
     """Cut widths into equally filled parts; widths that differ by rounding alone stay together."""
     finite = np.isfinite(width)
@@ -378,8 +385,9 @@ def _values(
             found[name].append(search(labels.values.astype(np.float64)))
 
     if codes is None:
-        uniforms, rows = Uniforms(seed, Stream.COINS), slice(0, held.size)
-        coins = Drawn(lambda reps: _labels(uniforms.block(reps, rows) < claimed))
+        sums = {name: one.for_replicates(observed, n_resamples) for name, one in sums.items()}
+        uniforms = Uniforms(seed, Stream.COINS)
+        coins = Drawn(lambda reps: _labels(uniforms.below(claimed, reps, held.size)))
         for _, batch in label_tiles(observed, coins, slice(0, n_resamples)):
             see(batch)
     else:
@@ -494,10 +502,10 @@ def _tests(
 
 def _accepted(n: int, claimed: float, level: float = 0.05) -> tuple[float, float]:
     """Return the smallest and the largest share that the exact test does not reject."""
-    below = bdtr(np.arange(n + 1), n, claimed)  # P(count <= c)
-    low = int(np.searchsorted(2 * below, level, side="right"))
-    high = n - int(np.searchsorted(2 * (1 - below[::-1][1:]), level, side="right"))
-    return low / n, max(low, high) / n
+    # twice P(at most so many are held), and twice P(at most so many are missed)
+    low = bisect_right(range(n + 1), level, key=lambda count: 2.0 * bdtr(count, n, claimed))
+    missed = bisect_right(range(n), level, key=lambda count: 2.0 * (1.0 - bdtr(n - 1 - count, n, claimed)))
+    return low / n, max(low, n - missed) / n
 
 
 def _strata(by: str, names: HostArray, hits: Events, held: HostArray, pvalue: float | None) -> Strata:
