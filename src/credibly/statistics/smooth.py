@@ -22,7 +22,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from credibly._arrays.errors import is_number, one_of, require
-from credibly._arrays.namespace import Array, HostArray, like, namespace
+from credibly._arrays.namespace import Array, HostArray, like, namespace, one_blas_thread
 from credibly.statistics.batches import positive
 from credibly.statistics.cells import CELL_TRAITS, CellStatistic, dyadic_cells
 from credibly.statistics.protocol import Plan, State, Story, Traits
@@ -96,8 +96,9 @@ class SmoothECE(CellStatistic):
         classes = gap.shape[1] // _CELLS
         total = xp.sum(sums["size"], axis=-1)[:, None] / classes
         residual = xp.reshape(gap / total, (-1, _CELLS))
-        smooth, given = _Smoother(residual), self.bandwidth
-        found = _fixed_point(smooth) if given is None else smooth(xp.full_like(residual[:, 0], given))
+        with one_blas_thread():  # a product of one row: starting a second thread costs more than it saves
+            smooth, given = _Smoother(residual), self.bandwidth
+            found = _fixed_point(smooth) if given is None else smooth(xp.full_like(residual[:, 0], given))
         return xp.mean(xp.reshape(found, (gap.shape[0], classes)), axis=1)
 
 
