@@ -19,7 +19,7 @@ import dataclasses
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -37,7 +37,7 @@ from credibly._arrays.namespace import (
     tiles,
     to_host,
 )
-from credibly.predictions import Labels, Predictions, Quantiles, as_point
+from credibly.predictions import Classes, Labels, Predictions, Quantiles, as_point
 from credibly.statistics.batches import replicates, stacked, total_weight
 from credibly.statistics.kernels import KernelName, as_number, centred_kernel, kernel_matrix, tracks_gradient
 from credibly.statistics.protocol import Bound, Plan, State, Statistic
@@ -46,6 +46,8 @@ _LEAST_ROWS = 128  # below this a product of a tile is no faster per row
 _TRIANGLE_TILES = 8  # tiles of a symmetric matrix: half the work and one part in 16
 _BATCH_VALUES = 2**19  # label values that are multiplied at a time, where nothing is lost by few
 _ALIGNED = 8  # rows of a tile, a multiple of this: tensor cores read 16 bytes at a time
+_MANY_CLASSES = 64  # from here on equal labels are few among all pairs
+_FEW_VECTORS = 8  # label vectors below which a product with all of them is as fast
 _GRAPH_ARRAYS = 8  # (n, n) arrays a graph keeps alive
 
 DEGENERATE = (
@@ -115,6 +117,8 @@ class Sides:
     residuals: Callable[[Labels, slice, Any], Array]
     largest: float = 2.0
     level: Any = None
+    one_hot: bool = False
+    """Whether residuals are one-hot labels less the probabilities at the same places."""
 
     def kernel(self, left: Array, right: Array, kernel: KernelName, bandwidth: Any) -> Array:
         """Return the kernel of places (n, g) and (m, g), (n, m)."""
@@ -177,6 +181,12 @@ class PairBound(Bound):
     def of_cells(self, predictions: Quantiles) -> Bound:
         """Return itself: it looks at the cells of labels itself."""
         return self
+
+    def for_replicates(self, observed: Labels, n_resamples: int) -> Bound:
+        """Return itself, or for many classes what looks at pairs of equal labels alone."""
+        many = self.sides.one_hot and self.width >= _MANY_CLASSES and n_resamples >= _FEW_VECTORS
+        plain = isinstance(observed, Classes) and observed.weights is None and not self.tracked
+        return EqualLabels(self) if many and plain and is_numpy(self.points) else self
 
     # what is added
 
@@ -396,6 +406,69 @@ class PairBound(Bound):
                 "Give multiplicities.",
             )
         return (state["pairs"] - state["diagonal"]) / (weight * (weight - 1.0))
+
+
+class EqualTile(NamedTuple):
+    """Some rows of the kernel and what all labels of these rows share."""
+
+    kernel: HostArray
+    """(rows, columns)."""
+    pull: HostArray
+    """sum over j of k_ij p_jc, (rows, k)."""
+    level: HostArray
+    """sum over j of k_ij <p_i, p_j>, (rows,)."""
+
+
+class EqualLabels(PairBound):
+    """The same sums for many classes: only pairs with equal labels differ from one label vector to another.
+
+        sum_ij k_ij <r_i, r_j> = sum_ij k_ij 1[y_i = y_j] - 2 sum_i (K p)_i,y_i + sum_ij k_ij <p_i, p_j>
+
+    A product with one-hot labels takes k n^2 steps for a label vector, this about n^2 / k + n.
+    """
+
+    symmetric = False
+
+    def __init__(self, plain: PairBound) -> None:
+        self.__dict__.update(plain.__dict__, _kept={})
+
+    @property
+    def width(self) -> int:
+        """A label stays one number."""
+        return 1
+
+    def tile(self, rows: slice, other: PairBound, first: int | None, weights: Array | None) -> EqualTile:
+        """Return the kernel of these rows with all others, and its products with the probabilities."""
+        made = self.sides.kernel(self.points[rows], other.points, self.statistic.kernel, self.bandwidth)
+        pull = as_float64(made) @ other.exact
+        return EqualTile(made, pull, np.vecdot(self.exact[rows], pull))
+
+    def values(self, labels: Labels, rows: slice = slice(None), weighted: bool = True) -> Array:
+        """Return the labels, (b, rows)."""
+        return labels.values[:, rows]
+
+    def meet(self, one: Meeting) -> State:
+        """Sum up the kernel over pairs with equal labels, less what the predictions expect."""
+        tile, mine = one.tile, one.values[:, one.rows].astype(np.intp)
+        inside = np.arange(mine.shape[1])
+        linear = tile.level.sum() - 2.0 * tile.pull[inside, mine].sum(axis=1)
+        equal = [_over_equal(tile.kernel, *labels) for labels in zip(mine, one.values, strict=True)]
+        exact = self.exact[one.rows]
+        diagonal = mine.shape[1] - 2.0 * exact[inside, mine].sum(axis=1) + np.vdot(exact, exact)
+        weight = np.full(len(mine), float(mine.shape[1]))
+        return State(pairs=linear + equal, diagonal=diagonal, weight=weight)
+
+
+def _over_equal(kernel: HostArray, left: HostArray, right: HostArray) -> float:
+    """Return the sum of a kernel (rows, columns) over the pairs with equal labels."""
+    order = np.argsort(right, kind="stable")
+    behind = right[order]
+    begin = np.searchsorted(behind, left.astype(behind.dtype))
+    counts = np.searchsorted(behind, left.astype(behind.dtype), side="right") - begin
+    before = np.cumsum(counts) - counts
+    columns = order[np.repeat(begin - before, counts) + np.arange(counts.sum())]
+    rows = np.repeat(np.arange(len(left)), counts)
+    return float(kernel[rows, columns].sum(dtype=np.float64))
 
 
 def joined(parts: list[Any]) -> Any:

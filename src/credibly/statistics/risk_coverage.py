@@ -184,7 +184,8 @@ class _Ties:
 
 def _risk(loss: HostArray, ties: _Ties) -> HostArray:
     """Return the mean loss of the first 1, 2, ..., n instances, over all orders of equally sure ones."""
-    return np.cumsum(ties.means(loss)) / np.arange(1.0, len(loss) + 1.0)
+    risk: HostArray = np.cumsum(ties.means(loss)) / np.arange(1.0, len(loss) + 1.0)
+    return risk
 
 
 def _walk(loss: HostArray, ties: _Ties, weight: HostArray) -> tuple[HostArray, float, HostArray]:

@@ -90,7 +90,8 @@ def of_classes(probs: Array, label_kernel: HostArray | None = None) -> Sides:
             found = found - xp.astype(by_class[:, rows], dtype)[None, :, :]
         return found if root is None else xp.matmul(xp.astype(root, dtype), found)
 
-    return Sides(exact, probs.shape[1], residuals, largest_term(label_kernel))
+    largest = largest_term(label_kernel)
+    return Sides(exact, probs.shape[1], residuals, largest, one_hot=label_kernel is None)
 
 
 def square_root(kernel: HostArray) -> HostArray:

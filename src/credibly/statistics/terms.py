@@ -522,10 +522,11 @@ class Events(Terms):
     @cached_property
     def _in_order(self) -> tuple[HostArray, HostArray]:
         """The rows, those of one cell after the other, and where every cell but the last ends."""
-        counts = np.bincount(self.place, minlength=self.n_parts * self.n_cells)
-        return np.argsort(self.place, kind="stable"), np.cumsum(counts)[:-1]
+        place: Any = self.place
+        counts = np.bincount(place, minlength=self.n_parts * self.n_cells)
+        return np.argsort(place, kind="stable"), np.cumsum(counts)[:-1]
 
-    def for_replicates(self, observed: Labels, n_resamples: int) -> Terms:
+    def for_replicates(self, observed: Labels, n_resamples: int) -> Self:
         """Return the same; of many rows in few cells it is known which rows each cell holds."""
         n_cells = self.n_parts * self.n_cells
         few = self.event is not None and 1 < n_cells <= self.n // _ROWS_PER_CELL
