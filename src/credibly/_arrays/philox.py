@@ -23,6 +23,8 @@ from credibly._arrays.namespace import CACHE_ELEMENTS, Array, HostArray, like, o
 _WORDS = 4  # 64-bit outputs per counter value
 _PIECES = 16  # 16-bit pieces per counter value
 _DOUBLE = 2.0**-53
+_MULTIPLIERS = 0xD2E7470EE14C6C93, 0xCA5A826395121157
+_WEYL = 0x9E3779B97F4A7C15, 0xBB67AE8584CAA73B  # what the keys grow by from round to round
 
 Seed = tuple[int, int]
 
@@ -175,6 +177,13 @@ class Uniforms:
                 np.less(bits.random_raw(tile.stop - tile.start), limit, out=row[tile])
         return out
 
+    def at(self, replicates: HostArray, instances: HostArray) -> HostArray:
+        """Return u at addresses (t,), all at once, where `fill` would seek one after the other."""
+        place = instances.astype(np.uint64)
+        low, high = place // _WORDS + 1, replicates.astype(np.uint64)  # NumPy counts before it draws
+        words = _host_philox(self.seed, int(self.stream), low, high)
+        return (words[place % _WORDS, np.arange(place.size)] >> 11) * _DOUBLE
+
     def block(self, replicates: slice, instances: slice, reference: Array | None = None) -> Array:
         """Return u[replicates, instances] in the library and on the device of `reference`."""
         if reference is not None and on_accelerator(reference):
@@ -184,6 +193,28 @@ class Uniforms:
         out = np.empty((replicates.stop - replicates.start, instances.stop - instances.start))
         self.fill(out, replicates.start, instances.start)
         return out if reference is None else like(out, reference)
+
+
+def _host_philox(seed: Seed, stream: int, low: HostArray, high: HostArray) -> HostArray:
+    """Return the four words of every counter (low, high, stream, 0), (4, t)."""
+    none = np.zeros_like(low)
+    words = [low, high, none + np.uint64(stream), none]
+    for turn in range(10):
+        keys = [np.uint64((key + turn * step) % 2**64) for key, step in zip(seed, _WEYL, strict=True)]
+        high0, low0 = _host_multiply(_MULTIPLIERS[0], words[0])
+        high1, low1 = _host_multiply(_MULTIPLIERS[1], words[2])
+        words = [high1 ^ words[1] ^ keys[0], low1, high0 ^ words[3] ^ keys[1], low0]
+    return np.stack(words)
+
+
+def _host_multiply(constant: int, values: HostArray) -> tuple[HostArray, HostArray]:
+    """Return the high and low words of constant * values."""
+    half, mask = np.uint64(32), np.uint64(2**32 - 1)
+    a_low, a_high = np.uint64(constant & (2**32 - 1)), np.uint64(constant >> 32)
+    b_low, b_high = values & mask, values >> half
+    middle = a_high * b_low + (a_low * b_low >> half)
+    carry = a_low * b_high + (middle & mask)
+    return a_high * b_high + (middle >> half) + (carry >> half), np.uint64(constant) * values
 
 
 def _torch_words(
@@ -214,13 +245,10 @@ def _torch_philox(seed: Seed, stream: int, low: Array, high: Array) -> Array:
     words = [low, high, torch.full_like(low, stream), torch.zeros_like(low)]
     keys = [_signed(seed[0]), _signed(seed[1])]
     for _ in range(10):
-        high0, low0 = _multiply(_signed(0xD2E7470EE14C6C93), words[0])
-        high1, low1 = _multiply(_signed(0xCA5A826395121157), words[2])
+        high0, low0 = _multiply(_signed(_MULTIPLIERS[0]), words[0])
+        high1, low1 = _multiply(_signed(_MULTIPLIERS[1]), words[2])
         words = [high1 ^ words[1] ^ keys[0], low1, high0 ^ words[3] ^ keys[1], low0]
-        keys = [
-            _signed(keys[0] + 0x9E3779B97F4A7C15),
-            _signed(keys[1] + 0xBB67AE8584CAA73B),
-        ]
+        keys = [_signed(key + step) for key, step in zip(keys, _WEYL, strict=True)]
     return torch.stack(words, dim=-1)
 
 

@@ -174,3 +174,13 @@ def test_below_a_chance_are_the_uniforms_that_are(chance: float) -> None:
     uniforms, replicates, n = Uniforms((3, 4), Stream.COINS), slice(2, 4), 2**15 + 7
     expected = uniforms.block(replicates, slice(0, n)) < chance
     assert np.array_equal(uniforms.below(chance, replicates, n), expected)
+
+
+def test_uniforms_at_addresses_are_those_that_are_filled_in_order() -> None:
+    rng = np.random.default_rng(0)
+    replicates, instances = rng.integers(2**40, size=50), rng.integers(2**40, size=50)
+    uniforms, one = Uniforms((2**64 - 5, 3), Stream.RESTS), np.empty(1)
+    found = uniforms.at(replicates, instances)
+    for at in range(50):
+        uniforms.fill(one, int(replicates[at]), int(instances[at]))
+        assert found[at] == one[0]

@@ -22,7 +22,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from credibly._arrays.errors import UnsupportedError
-from credibly._arrays.namespace import Array, HostArray, like, rows_within_budget, tiles, to_host
+from credibly._arrays.namespace import Array, HostArray, is_numpy, like, rows_within_budget, tiles, to_host
 from credibly._arrays.progress import Progress, share_of
 from credibly.hypotests.resampling.choices import Drawn, bound_to
 from credibly.hypotests.resampling.loop import (
@@ -57,6 +57,7 @@ from credibly.statistics.subsampled import Subsampled
 
 _T = TypeVar("_T")
 
+_MANY_ELEMENTS, _PART_ELEMENTS = 2**20, 2**17  # probabilities that are cut into parts, and those of a part
 _FEW = 64  # rows that tell settings, notes and sizes of sums
 
 
@@ -174,10 +175,8 @@ def _evaluate(asked: Sequence[tuple[Draw, list[Wish]]], first: Request, by_membe
         sum(one.target.statistic is not None or not isinstance(given, Gaussian) for one in own)
         for _, own in asked
     )
-    fits = whole is not None and (
-        len(whole) <= rows_at_once(given, tables)
-        or not (by_members or isinstance(given, (Gaussian, Samples)))
-    )
+    small = by_members or isinstance(given, (Gaussian, Samples)) or is_numpy(given._leading)
+    fits = whole is not None and (not small or len(whole) <= _rows_of_part(given, tables))
 
     def is_summed(wish: Wish) -> bool:
         return not fits and (wish.target.additive or _is_part(wish))
@@ -198,6 +197,15 @@ def _evaluate(asked: Sequence[tuple[Draw, list[Wish]]], first: Request, by_membe
     for order, (draw, seen, jobs) in enumerate(posed(targets, whole, n_resamples)):
         drawing = draw(seen) if n_resamples else None
         at_once(rest[order][1], jobs, seen.batch, drawing, n_resamples, share_of(progress, order, len(rest)))
+
+
+def _rows_of_part(predictions: Predictions, n_targets: int) -> int:
+    """Return how many rows are worked on at a time: they fit the budget, and many rows stay in cache."""
+    most = rows_at_once(predictions, n_targets)
+    if not isinstance(predictions, ClassPredictions) or not is_numpy(predictions._leading):
+        return most
+    k = predictions.n_classes
+    return most if len(predictions) * k <= _MANY_ELEMENTS else min(most, max(_FEW, _PART_ELEMENTS // k))
 
 
 def comes_in_parts(statistic: Statistic, rows: Rows) -> bool:
@@ -236,7 +244,7 @@ class _Work:
     n_resamples: int
 
     def __call__(self, chunk: Dataset) -> Sums:
-        most = rows_at_once(chunk.predictions, max(len(one.targets) for one in self.asked))
+        most = _rows_of_part(chunk.predictions, max(len(one.targets) for one in self.asked))
         if len(chunk) <= most:
             return self._part(chunk)
         return reduce(add, (self._part(chunk.rows(rows)) for rows in tiles(len(chunk), most)))
