@@ -16,7 +16,7 @@ export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo quick test test-studies test-validity test-machines test-minimum test-newest validity simulations lint format types arrows examples headlines docs bench package fill-in clean distclean
+.PHONY: help demo quick test test-studies test-validity test-machines test-minimum test-newest validity simulations lint format types arrows examples outputs headlines docs bench package fill-in clean distclean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -80,6 +80,9 @@ arrows: .venv/.dev ## imports between the rooms point the right way
 examples: .venv/.dev ## run the examples in README, docs and docstrings
 	$(BIN)/python -W error tools/run_examples.py
 	$(BIN)/python -W error tools/run_examples.py --package credibly_studies
+
+outputs: .venv/.dev ## what docs pages print is what their examples print now
+	$(BIN)/python tools/make_outputs.py --check
 
 headlines: .venv/.dev ## diagnose models with known faults, write docs/headlines.md
 	$(ONE_THREAD) $(BIN)/python benchmarks/headlines/board.py --jobs $(JOBS) --calm 400 $(ARGS)

@@ -1,10 +1,11 @@
-"""One CUDA device: a whole evaluation of 10^6 instances, and a KDE test of 100 000; after the transfer.
+"""One CUDA device: tests and evaluations of 10^6 instances, many classes, a KDE test; after the transfer.
 
 python benchmarks/run.py device
 """
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from collections.abc import Iterator
 from typing import Any
@@ -29,8 +30,10 @@ def rows(threads: int) -> Iterator[Row]:
     if not torch.cuda.is_available():
         print("device: skipped, needs a CUDA device", file=sys.stderr)
         return
+    yield from _tests(threads)
     yield from _evaluations(threads)
     yield from _pairs(threads)
+    yield from _many_classes(threads)
 
 
 def members(n: int) -> tuple[torch.Tensor, torch.Tensor]:
@@ -39,6 +42,37 @@ def members(n: int) -> tuple[torch.Tensor, torch.Tensor]:
     scores = torch.from_numpy(rng.standard_exponential((n, MEMBERS, CLASSES), dtype=np.float32)).cuda()
     probs = scores / scores.sum(dim=2, keepdim=True)
     return probs, torch.from_numpy(rng.integers(CLASSES, size=n)).cuda()
+
+
+def _tests(threads: int) -> Iterator[Row]:
+    probs = _points(N, CLASSES)
+    labels = probs.argmax(dim=1)
+    for name in ("confidence_ece", "brier", "classwise_ece"):
+        for limit in (None, 64 * 2**20):
+            with contextlib.nullcontext() if limit is None else cr.memory_limit(limit):
+                ours = seconds_on_device(
+                    lambda name=name: cr.calibration_test(cr.Point(probs), labels, statistics=name, rng=0), 3
+                )
+            words = "default limit" if limit is None else "limit of 64 MiB"
+            yield _against(f"test of {name}, n = {N:,}, 999 label vectors, {words}", ours, 0.025, threads)
+
+
+def _many_classes(threads: int) -> Iterator[Row]:
+    for name, n, target in (("classwise_ece", 100_000, 0.5), ("skce", 20_000, 2.0)):
+        probs = _points(n, 1000)
+        labels = probs.argmax(dim=1)
+        ours = seconds_on_device(
+            lambda name=name, probs=probs, labels=labels: cr.calibration_test(
+                cr.Point(probs), labels, statistics=name, rng=0
+            ),
+            2,
+        )
+        yield _against(f"test of {name}, n = {n:,}, k = 1000, 999 label vectors", ours, target, threads)
+
+
+def _points(n: int, k: int) -> torch.Tensor:
+    scores = torch.empty((n, k), dtype=torch.float64, device="cuda").exponential_()
+    return scores / scores.sum(dim=1, keepdim=True)
 
 
 def _evaluations(threads: int) -> Iterator[Row]:

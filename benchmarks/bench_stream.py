@@ -150,7 +150,7 @@ def _kernels(paths: tuple[str, str]) -> Iterator[Row]:
     probs = np.moveaxis(np.load(paths[0], mmap_mode="r")[:, : 2**19].copy(), 0, 1)
     labels = np.load(paths[1])[: 2**19]
     given = cr.Ensemble(probs, member_axis=1)
-    leaf = leaf_rows(cr.scan(given, labels).sample)
+    leaf = leaf_rows(cr.scan(given, labels).example)
     parts = [slice(start, start + leaf) for start in range(0, len(given), leaf)]
     source = cr.scan(given.mean(), labels, chunk_rows=leaf)
     task = StatisticsTask.of(STATISTICS, source)
@@ -226,7 +226,7 @@ def _chunk_sizes(paths: tuple[str, str]) -> Iterator[Row]:
     whole = cut(n)
     took = time.perf_counter() - began
     off = max(abs(cut(-(-n // parts))[name] / whole[name] - 1) for parts in (7, 100) for name in whole)
-    leaf = leaf_rows(cr.scan(held, labels, member_axis=0).sample)
+    leaf = leaf_rows(cr.scan(held, labels, member_axis=0).example)
     bitwise = all(cut(leaf * step) == whole for step in (1, 3, 10))
     yield Row(
         f"1, 7 and 100 chunks, n = {n:,}: largest relative difference {off:.1e}; chunks of 1, 3 and 10 "

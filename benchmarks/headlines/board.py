@@ -1,11 +1,12 @@
 """Run worlds with known faults and write docs/headlines.md: is the first sentence of a report true?
 
-    python benchmarks/headlines/board.py --seeds 20
-    python benchmarks/headlines/board.py --seeds 400 --only calibrated --part 0/2
+    python benchmarks/headlines/board.py --seeds 20 --calm 400 --jobs 16
+    python benchmarks/headlines/board.py --part 0/2 --minutes 8 --state a.jsonl     # and 1/2 elsewhere
+    python benchmarks/headlines/board.py --state a.jsonl --add b.jsonl              # both together
 
-Runs are added to the file of `--state`, so an interrupted run goes on where it ended, parts can run side by
-side, and a larger `--seeds` adds to what is there. After a change of the code begin with a new file. The
-page shows all runs. Ends with status 1 if a total misses what is wanted.
+Results are added to the file of `--state` as they come: an interrupted run goes on where it ended, and
+larger `--seeds` add to what is there. The page shows all results, of one state of the code. Ends with status
+1 if a total misses what is wanted, and with status 3 where `--minutes` left tasks for a next call.
 """
 
 from __future__ import annotations
@@ -13,13 +14,11 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import functools
-import json
 import sys
 import time
 import warnings
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -35,8 +34,14 @@ from credibly.predictions import as_point
 from credibly.recalibrate.files import named_recalibration
 from credibly.recalibrate.reals import centre_of
 
-WORLDS = [*known.WORLDS, *later.WORLDS]
 ROOT = Path(__file__).resolve().parent.parent.parent
+sys.path.append(str(ROOT / "tools"))
+
+import board_runs  # noqa: E402, the path comes first
+
+WORLDS = [*known.WORLDS, *later.WORLDS]
+CHUNK = 10  # data sets of one task
+CODE = (*board_runs.LIBRARY, "benchmarks/headlines/[!b]*.py")
 FRESH = 20_000
 """Rows on which gains are measured; a fifth of them for 50 classes and more."""
 FOR_SIZES = 5
@@ -224,11 +229,10 @@ def too_many(alarms: int, runs: int) -> bool:
     return bool(binom.sf(alarms - 1, runs, LEVEL) < (1.0 - SURE) / 2.0)
 
 
-def read(state: Path) -> dict[str, dict[int, dict[str, Any]]]:
+def read(asked: argparse.Namespace, code: str) -> dict[str, dict[int, dict[str, Any]]]:
     """Return what was run before, by world and seed."""
     found: dict[str, dict[int, dict[str, Any]]] = defaultdict(dict)
-    for text in state.read_text().splitlines() if state.exists() else ():
-        row = json.loads(text)
+    for row in board_runs.results(asked, code):
         found[row["world"]][row["seed"]] = row
     return found
 
@@ -252,7 +256,8 @@ PARTS: dict[str, Callable[[World], bool]] = {
 
 INTRODUCTION = """# Is the headline true?
 
-Models with a known fault, diagnosed by `credibly.diagnose`. Written by `make headlines`.
+Models with a known fault, diagnosed by `credibly.diagnose`. Written by `make headlines`, from one
+state of the code.
 
 - **Right**: share of data sets whose fault is named; a part of a double fault counts half.
 - **Direction**: the fault is right, and so are its direction, class and group.
@@ -333,11 +338,7 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])  # type: ignore[union-attr]
     parser.add_argument("--seeds", type=int, default=20, help="data sets per world")
     parser.add_argument("--calm", type=int, default=None, help="data sets per calibrated world")
-    parser.add_argument("--only", default="", help="worlds whose name holds this text")
-    parser.add_argument("--part", default="0/1", help="i/m: every m-th world, from the i-th")
-    parser.add_argument("--jobs", type=int, default=1, help="processes")
-    parser.add_argument("--state", default=str(ROOT / "build" / "headlines.jsonl"))
-    parser.add_argument("--out", default=str(ROOT / "docs" / "headlines.md"))
+    board_runs.add_arguments(parser, "headlines.jsonl", "headlines.md")
     return parser.parse_args()
 
 
@@ -350,23 +351,25 @@ def run_seeds(name: str, seeds: Sequence[int]) -> list[dict[str, Any]]:
 def main() -> int:
     """Run what is missing, write the page."""
     asked = arguments()
-    first, step = map(int, asked.part.split("/"))
-    state = Path(asked.state)
-    state.parent.mkdir(parents=True, exist_ok=True)
-    known, waiting = read(state), {}
-    for world in [world for world in WORLDS if asked.only in world.name][first::step]:
+    code = board_runs.digest(CODE)
+    known, tasks = read(asked, code), []
+    for world in [world for world in WORLDS if asked.only in world.name]:
         number = asked.calm if world.calibrated and asked.calm is not None else asked.seeds
-        waiting[world.name] = sorted(set(range(number)) - set(known[world.name]))
-    with ProcessPoolExecutor(asked.jobs) as pool, state.open("a") as sink:
-        for rows in pool.map(run_seeds, waiting, waiting.values()):
-            sink.writelines(json.dumps(row) + "\n" for row in rows)
-            sink.flush()
-    known = read(state)  # parts may have run side by side
+        tasks += [(world.name, range(first, min(first + CHUNK, number))) for first in range(0, number, CHUNK)]
+    missing = [
+        (name, [seed for seed in seeds if seed not in known[name]])
+        for name, seeds in board_runs.part_of(tasks, asked.part)
+    ]
+    left = board_runs.run_tasks(run_seeds, [task for task in missing if task[1]], asked, code)
+    known = read(asked, code)
     lines = [Line(world, list(known[world.name].values())) for world in WORLDS if known[world.name]]
     Path(asked.out).write_text(page(lines))
     for line in lines:
         if line.misses:
             print(f"{line.world.name}: {', '.join(line.misses)}")
+    if left:
+        print(f"{left} tasks are left: run the same command again.")
+        return 3
     wanting = [key for key, value in totals(lines).items() if value < WANTED.get(key, 0.0)]
     return 1 if wanting else 0
 

@@ -28,7 +28,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import numpy as np
 
 import credibly as cr
-from credibly.hypotests.resampling.pvalues import clopper_pearson
+from credibly._arrays.binomial import clopper_pearson
 from credibly.results import HypotestResult, WeightsDetails
 from credibly_studies import j25, m23
 from credibly_studies.simulate import BinaryWorld, MulticlassWorld, World, WorldSample

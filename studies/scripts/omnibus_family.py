@@ -21,7 +21,8 @@ from pathlib import Path
 import numpy as np
 
 import credibly as cr
-from credibly.hypotests.resampling.pvalues import clopper_pearson, pooled_pvalues, westfall_young
+from credibly._arrays.binomial import clopper_pearson
+from credibly.hypotests.resampling.pvalues import pooled_pvalues, westfall_young
 
 Array = np.ndarray
 STATISTICS = ("skce", "kde_ce", "kl_ce", "log_loss", "brier", "classwise_ece", "confidence_ece")

@@ -20,9 +20,9 @@ from concurrent.futures import ProcessPoolExecutor
 import numpy as np
 
 import credibly as cr
+from credibly._arrays.binomial import clopper_pearson
 from credibly.credal.distances import nearest_distribution
 from credibly.hypotests.credal.validity import TOLERANCE, _Part, deviances, draw_counts
-from credibly.hypotests.resampling.pvalues import clopper_pearson
 
 Array = np.ndarray
 INSTANCES, CLASSES, MEMBERS, REPLICATES = 40, 3, 4, 199

@@ -26,7 +26,7 @@ def test_instances_are_bootstrapped_with_their_labels_drawn_anew(data: tuple) ->
     result = bootstrap_test(probs, labels, statistics="classwise_ece", n_resamples=15, rng=4)
     seed = as_seed(4)
     for d in range(15):
-        rows = (Uniforms(seed, Stream.ROWS).block(slice(d, d + 1), slice(0, 80))[0] * 80).astype(int)
+        rows = (Uniforms(seed, Stream.ROWS).draw(slice(d, d + 1), slice(0, 80))[0] * 80).astype(int)
         assert len(set(rows.tolist())) < 80  # with replacement
         drawn = Replicates(probs[rows], seed).labels(slice(d, d + 1)).values[0].astype(int)
         assert result.null_distribution[d] == pytest.approx(float(cr.classwise_ece(probs[rows], drawn)))

@@ -262,7 +262,7 @@ def test_weights_beside_files_and_arrays(tmp_path: Path) -> None:
     words: dict[str, Any] = {"member_axis": 1, "member_weights": WEIGHTS.tolist(), "engine": "serial"}
     for source, labels in ((array, tmp_path / "members-labels.npy"), (cases.MEMBERS, cases.LABELS)):
         rows = cr.scan(source, labels, chunk_rows=10, **words)
-        assert rows.sample.predictions.weights is not None  # type: ignore[attr-defined]
+        assert rows.example.predictions.weights is not None  # type: ignore[attr-defined]
         assert cr.brier(rows).value == pytest.approx(whole, rel=1e-12)
     with pytest.raises(cr.InputError, match="`member_weights` apply to files and arrays"):
         cr.brier(cr.scan(plain, cases.LABELS, member_weights=[0.5, 0.3, 0.2]))

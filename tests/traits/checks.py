@@ -33,7 +33,12 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
         {"p": 2, "debiased": True},
         {"binning": "equal_mass", "closed": "right"},
     ],
-    "classwise_ece": [{"n_bins": 70}, {"p": 2, "debiased": True}, {"binning": "equal_mass"}],
+    "classwise_ece": [
+        {"n_bins": 70},
+        {"p": 2, "debiased": True},
+        {"binning": "equal_mass"},
+        {"target": 1, "binning": "equal_mass"},
+    ],
     "top_label_ece": [{"n_bins": 4}, {"p": 2, "debiased": True}, {"binning": "equal_mass"}],
     "hosmer_lemeshow": [{"grouping": "confidence", "n_bins": 3}, {"binning": "equal_width"}],
     "skce": [{"kernel": "gaussian"}, {"bandwidth": 0.3}],
@@ -41,10 +46,17 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
     "ence": [{"n_bins": 4}],
     "kde_ce": [{"bandwidth": 0.02}, {"p": 1}, {"p": 3.5, "bandwidth": 0.1}],
     "kl_ce": [{"bandwidth": 0.02}, {"clip": 0.05}],
-    "smooth_ece": [{"target": "classwise"}, {"bandwidth": 0.1}],
-    "ecce": [{"kind": "max"}, {"target": "classwise"}],
-    "t_cal": [{"most_bins": 4}, {"target": "classwise", "most_bins": 8}],
-    "ici": [{"target": "top_label"}, {"span": 0.3}],
+    "smooth_ece": [{"target": "classwise"}, {"bandwidth": 0.1}, {"target": 2}],
+    "ecce": [{"kind": "max"}, {"target": "classwise"}, {"kind": "max", "target": 1}],
+    "t_cal": [{"most_bins": 4}, {"target": "classwise", "most_bins": 8}, {"target": 1}],
+    "truthful_ce": [{"target": 3}],
+    "ici": [{"target": "top_label"}, {"span": 0.3}, {"target": 1}],
+    "e90": [{"target": 1}],
+    "net_benefit": [{"threshold": 0.2, "target": 0}],
+    "pinball_loss": [{"level": 0.9}],
+    "wis": [{"levels": (0.5, 0.9)}],
+    "sharpness": [{"level": 0.5}],
+    "hsic": [{"level": 0.5, "bandwidth": 0.3}],
     "picp": [{"level": 0.5}],
     "quantile_calibration_error": [{"levels": 10}, {"levels": (0.1, 0.25, 0.9)}],
     "interval_score": [{"level": 0.5}],
@@ -187,8 +199,11 @@ def class_relabelling(statistic: Statistic) -> None:
         moved = float(statistic(probs[:, order], np.argsort(order)[labels]))
         assert abs(moved - float(statistic(probs, labels))) > 1e-6
         order = np.array([3, 2, 1, 0])
-    renamed = np.argsort(order)[labels]
-    close(float(statistic(probs[:, order], renamed)), float(statistic(probs, labels)), "class relabelling")
+    renamed, moved = np.argsort(order)[labels], statistic
+    event = statistic.settings().get("target")
+    if isinstance(event, int):  # the event is the same class under its new name
+        moved = statistic.with_(target=int(np.argsort(order)[event]))
+    close(float(moved(probs[:, order], renamed)), float(statistic(probs, labels)), "class relabelling")
 
 
 def member_order(statistic: Statistic) -> None:

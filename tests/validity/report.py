@@ -44,8 +44,8 @@ chance to explain it: outside 99.9 % binomial bounds, plus the slack that an asy
 and a coverage that is too low are in **bold**; tests of discrete statistics, bounds, and tests that hold
 for every truth in a set may reject less often than their level, which the file shows.
 
-`make validity` runs the board and writes both files; `tests/validity/test_board.py` runs a small copy of it
-in every `make test-validity`.
+`make validity` runs the board and writes both files, always from one state of the code;
+`tests/validity/test_board.py` runs a small copy of it in every `make test-validity`.
 """
 
 

@@ -126,18 +126,18 @@ def as_real(value: Any, name: str, *shapes: str) -> Array:
 
 def as_two_reals(first: Any, second: Any, names: tuple[str, str], *shapes: str) -> tuple[Array, Array]:
     """Return two floating arrays of one library, device and shape, which is one of the shapes."""
-    one, other = as_real(first, names[0]), as_real(second, names[1])
+    first, second = as_real(first, names[0]), as_real(second, names[1])
     what = f"`{names[0]}` and `{names[1]}`"
-    namespace(one, other, what=what)
-    require_shape(one, names[0], *shapes)
-    if tuple(one.shape) != tuple(other.shape):
+    namespace(first, second, what=what)
+    require_shape(first, names[0], *shapes)
+    if tuple(first.shape) != tuple(second.shape):
         raise InputError(
             what,
             "must have the same shape",
-            f"got {tuple(one.shape)} and {tuple(other.shape)}",
+            f"got {tuple(first.shape)} and {tuple(second.shape)}",
             "Check that both describe the same instances.",
         )
-    return one, other
+    return first, second
 
 
 def require_shape(array: Array, name: str, *shapes: str) -> None:
@@ -176,7 +176,7 @@ def require_integer(value: Any, name: str, least: int) -> int:
     return int(value)
 
 
-def row_blocks(array: Array) -> Iterable[tuple[int, Array]]:
+def row_tiles(array: Array) -> Iterable[tuple[int, Array]]:
     """Yield (first row, block of rows): bounded memory on the host, so memory maps are read once."""
     if not is_numpy(array):
         yield 0, array
@@ -188,8 +188,8 @@ def row_blocks(array: Array) -> Iterable[tuple[int, Array]]:
 
 def find_rows(arrays: tuple[Array, ...], bad: Callable[..., Array]) -> list[int]:
     """Return the indices of all rows for which `bad(*blocks)` is true of any entry."""
-    found: list[int] = []
-    blocks = [row_blocks(array) for array in arrays]
+    rows_found: list[int] = []
+    blocks = [row_tiles(array) for array in arrays]
     for parts in zip(*blocks, strict=True):
         start = parts[0][0]
         mask = bad(*(block for _, block in parts))
@@ -197,8 +197,8 @@ def find_rows(arrays: tuple[Array, ...], bad: Callable[..., Array]) -> list[int]
         if mask.ndim > 1:
             mask = xp.any(mask, axis=tuple(range(1, mask.ndim)))
         if bool(xp.any(mask)):
-            found.extend((np.flatnonzero(to_host(mask)) + start).tolist())
-    return found
+            rows_found.extend((np.flatnonzero(to_host(mask)) + start).tolist())
+    return rows_found
 
 
 def describe_rows(rows: list[int], fact: str, total: int) -> str:
@@ -333,20 +333,20 @@ def require_distributions(
     require_finite(array, name)
     xp = namespace(array)
     tolerance = sum_tolerance(array)
-    lowest = min(scalar(xp.min(block)) for _, block in row_blocks(array))
+    lowest = min(scalar(xp.min(block)) for _, block in row_tiles(array))
     notes: list[str] = []
     if lowest < 0:
         require_rows(
             (array,), lambda block: block < -NOISE, name=name, rule="must not be negative", remedy=remedy
         )
-        negative = sum(int(xp.sum(xp.astype(block < 0, xp.int64))) for _, block in row_blocks(array))
+        negative = sum(int(xp.sum(xp.astype(block < 0, xp.int64))) for _, block in row_tiles(array))
         array = xp.where(array < 0, xp.zeros_like(array), array)
         notes.append(Note("clipped", f"entries of `{name}` between -1e-6 and 0 are read as 0", negative))
 
     def off(block: Array) -> Array:
         return xp.abs(xp.sum(as_float64(block), axis=-1) - 1.0)
 
-    worst = max(scalar(xp.max(off(block))) for _, block in row_blocks(array))
+    worst = max(scalar(xp.max(off(block))) for _, block in row_tiles(array))
     if worst > noted_error(array):
         require_rows(
             (array,),

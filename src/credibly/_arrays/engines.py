@@ -46,6 +46,6 @@ class Engine:
 def folded(step: Callable[..., Any], chain: Chain, finish: Callable[[Any], T]) -> T:
     """Return ``finish(step(step(None, *first), *second) ...)`` for one chain."""
     total = None
-    for given in chain:
-        total = step(total, *given)
+    for arguments in chain:
+        total = step(total, *arguments)
     return finish(total)

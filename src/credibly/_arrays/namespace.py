@@ -66,8 +66,8 @@ def namespace(*arrays: Array, what: str = "predictions and labels") -> Namespace
     return array_api_compat.array_namespace(*present)
 
 
-def _mixed(what: str, rule: str, found: set[str], remedy: str) -> InputTypeError:
-    return InputTypeError(what, rule, f"got {' and '.join(sorted(found))}", remedy)
+def _mixed(what: str, rule: str, names: set[str], remedy: str) -> InputTypeError:
+    return InputTypeError(what, rule, f"got {' and '.join(sorted(names))}", remedy)
 
 
 def device(array: Array) -> Any:
@@ -234,10 +234,10 @@ def entropy_of_rows(probs: Array) -> Array:
         wide = as_float64(probs)
         return 0.0 - namespace(wide).sum(xlogy(wide, wide), axis=-1)
     axes, ones = _memory_axes(probs), np.ones(probs.shape[-1])
-    found = np.empty([probs.shape[axis] for axis in axes])
+    entropies = np.empty([probs.shape[axis] for axis in axes])
     rows_of_tile = _rows_of_tile(len(ones))
     wide, terms = np.empty((2, rows_of_tile, len(ones)))
-    for rows, out in zip(views, found.reshape(len(views), -1), strict=True):
+    for rows, out in zip(views, entropies.reshape(len(views), -1), strict=True):
         for tile in tiles(len(rows), rows_of_tile):
             block, log = wide[: tile.stop - tile.start], terms[: tile.stop - tile.start]
             block[...] = rows[tile]
@@ -246,7 +246,7 @@ def entropy_of_rows(probs: Array) -> Array:
             )  # changes no bit of what matters, and log 0 is not asked for
             np.log(log, out=log)
             np.matmul(np.multiply(log, block, out=log), ones, out=out[tile])
-    return np.transpose(np.subtract(0.0, found, out=found), np.argsort(axes))
+    return np.transpose(np.subtract(0.0, entropies, out=entropies), np.argsort(axes))
 
 
 def mean_entropy_of_members(probs: Array) -> Array:
@@ -317,15 +317,26 @@ def _rows_of_tile(elements: int) -> int:
 
 
 _MIB = 2**20
-_budget: ContextVar[int] = ContextVar("credibly_memory_budget", default=512 * _MIB)
+_budget: ContextVar[int | None] = ContextVar("credibly_memory_budget", default=None)
+
+_HOST_BUDGET = 512 * _MIB
 
 CACHE_ELEMENTS = 2**15
 """Doubles that stay in a core's cache; elementwise chains are fastest on tiles of this size."""
 
 
-def memory_budget() -> int:
-    """Return the bytes one computation may use for temporaries (default 512 MiB)."""
-    return _budget.get()
+def memory_budget(beside: Array | None = None) -> int:
+    """Return the bytes one computation may use for temporaries.
+
+    Default: 512 MiB on the host, a quarter of the free memory of the CUDA device that `beside` lies on.
+    """
+    limit = _budget.get()
+    if limit is None and beside is not None and is_torch(beside) and beside.is_cuda:
+        import torch
+
+        unused = torch.cuda.memory_reserved(beside.device) - torch.cuda.memory_allocated(beside.device)
+        return int(torch.cuda.mem_get_info(beside.device)[0] + unused) // 4
+    return _HOST_BUDGET if limit is None else limit
 
 
 @contextmanager
@@ -335,7 +346,8 @@ def memory_limit(n_bytes: int) -> Iterator[None]:
     Parameters
     ----------
     n_bytes : int
-        Bytes for temporaries, at least one MiB.
+        Bytes for temporaries, at least one MiB. Default: 512 MiB, or a quarter of the free memory of the
+        CUDA device that predictions lie on.
 
     Yields
     ------
@@ -380,7 +392,7 @@ def tiles(length: int, size: int) -> Iterator[slice]:
         yield slice(start, min(start + step, length))
 
 
-def joined(parts: Iterable[Array], n: int) -> Array:
+def concatenated(parts: Iterable[Array], n: int) -> Array:
     """Return parts one below the other, n rows in all; on the host one at a time is held beside the whole."""
     rest = iter(parts)
     first = next(rest)
@@ -393,9 +405,9 @@ def joined(parts: Iterable[Array], n: int) -> Array:
     return whole
 
 
-def rows_within_budget(bytes_per_row: int, share: float = 1.0) -> int:
-    """Return how many rows of a given size fit `share` of the memory budget, at least one."""
-    return max(1, int(memory_budget() * share) // max(1, bytes_per_row))
+def rows_within_budget(bytes_per_row: int, share: float = 1.0, beside: Array | None = None) -> int:
+    """Return how many rows of a given size fit `share` of the memory budget (of `beside`), at least one."""
+    return max(1, int(memory_budget(beside) * share) // max(1, bytes_per_row))
 
 
 def one_blas_thread() -> AbstractContextManager[object]:

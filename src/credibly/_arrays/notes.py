@@ -11,9 +11,9 @@ def capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def counted(number: int, one: str, many: str = "") -> str:
+def counted(number: int, singular: str, many: str = "") -> str:
     """Write a number of things, "1 row was" or "3 rows were"; `many` is by default the singular with an s."""
-    return f"{number} {one if number == 1 else many or f'{one}s'}"
+    return f"{number} {singular if number == 1 else many or f'{singular}s'}"
 
 
 def alternatives(names: Sequence[str]) -> str:
@@ -59,25 +59,25 @@ class Note(str):
         return Note(self.code, f"{name}: {self}")
 
 
-def unsaid(remarks: Iterable[str], *said: Iterable[str]) -> list[str]:
+def unsaid(remarks: Iterable[str], *elsewhere: Iterable[str]) -> list[str]:
     """Return the remarks that were not made elsewhere already."""
-    known = {remark for others in said for remark in others}
+    known = {remark for others in elsewhere for remark in others}
     return [remark for remark in remarks if remark not in known]
 
 
 def merged(parts: Iterable[Iterable[str]]) -> tuple[str, ...]:
     """Return each remark on parts of the data once, in the order they were made; counts are added up."""
-    found: dict[tuple[str, str], list[str]] = {}
+    alike: dict[tuple[str, str], list[str]] = {}
     for remarks in parts:
-        for one in remarks:
-            key = (one.code, one.text) if isinstance(one, Note) else ("", str(one))
-            found.setdefault(key, []).append(one)
-    return tuple(_sum(same) for same in found.values())
+        for remark in remarks:
+            key = (remark.code, remark.text) if isinstance(remark, Note) else ("", str(remark))
+            alike.setdefault(key, []).append(remark)
+    return tuple(_sum(same) for same in alike.values())
 
 
 def _sum(same: list[str]) -> str:
-    notes = [one for one in same if isinstance(one, Note)]
+    notes = [remark for remark in same if isinstance(remark, Note)]
     if len(notes) < 2:
         return same[0]
-    count, of = (*map(sum, zip(*(one.counts for one in notes), strict=True)), None, None)[:2]
+    count, of = (*map(sum, zip(*(note.counts for note in notes), strict=True)), None, None)[:2]
     return Note(notes[0].code, notes[0].text, count, of)

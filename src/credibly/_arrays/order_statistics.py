@@ -52,9 +52,9 @@ def order_statistics(read: Pass, ranks: HostArray, n_columns: int) -> HostArray:
     ndarray (n_columns, r)
         Per column the number that a sort would put there.
     """
-    found = np.empty((n_columns, len(ranks)))
+    ranked = np.empty((n_columns, len(ranks)))
     if not len(ranks):
-        return found
+        return ranked
     buckets = _Buckets((np.zeros(1, dtype=np.uint64),) * n_columns, _KEY_BITS)
     # bucket of every rank, and its rank within the bucket
     places = [(np.zeros(len(ranks), dtype=np.intp), np.asarray(ranks))] * n_columns
@@ -66,8 +66,8 @@ def order_statistics(read: Pass, ranks: HostArray, n_columns: int) -> HostArray:
         buckets, places, inside = _narrowed(buckets, bits, counts, places)
     if not buckets.shift:  # every bucket is one number
         for column, (bucket, _) in enumerate(places):
-            found[column] = _numbers(buckets.prefixes[column][bucket])
-        return found
+            ranked[column] = _numbers(buckets.prefixes[column][bucket])
+        return ranked
     collected = zip(*read(partial(_collect, buckets)), strict=True)
     for column, ((bucket, rank), parts) in enumerate(zip(places, collected, strict=True)):
         keys, masses = (np.concatenate(part) for part in zip(*parts, strict=True))
@@ -75,8 +75,8 @@ def order_statistics(read: Pass, ranks: HostArray, n_columns: int) -> HostArray:
         keys, upto = keys[order], np.cumsum(masses[order])
         starts = np.searchsorted(keys >> np.uint64(buckets.shift), buckets.prefixes[column])[bucket]
         before = np.where(starts > 0, upto[starts - 1], 0)
-        found[column] = _numbers(keys[np.searchsorted(upto, before + rank, side="right")])
-    return found
+        ranked[column] = _numbers(keys[np.searchsorted(upto, before + rank, side="right")])
+    return ranked
 
 
 def _keys(values: HostArray) -> HostArray:
@@ -106,7 +106,7 @@ def _count(
     buckets: _Buckets, bits: int, values: HostArray, weights: HostArray | None = None
 ) -> list[HostArray]:
     """Count the next bits of the numbers in the buckets, (1, cells), and add up their weights, (2, cells)."""
-    found = []
+    tables = []
     for column, keys in enumerate(_keys(values).T):
         place, member = _members(keys, buckets, column)
         following = (keys[member] >> np.uint64(buckets.shift - bits)) & np.uint64(2**bits - 1)
@@ -117,8 +117,8 @@ def _count(
         counts = [np.bincount(cells, minlength=size)]
         if weights is not None:
             counts.append(np.bincount(cells, weights[member], minlength=size))
-        found.append(np.stack(counts))
-    return found
+        tables.append(np.stack(counts))
+    return tables
 
 
 def _collect(
@@ -133,7 +133,7 @@ def _collect(
 def _added(parts: Iterable[list[HostArray]]) -> list[HostArray]:
     total: list[HostArray] = []
     for part in parts:
-        total = part if not total else [own + other for own, other in zip(total, part, strict=True)]
+        total = part if not total else [count + other for count, other in zip(total, part, strict=True)]
     return total
 
 

@@ -23,8 +23,10 @@ from credibly._arrays.namespace import CACHE_ELEMENTS, Array, HostArray, like, o
 _WORDS = 4  # 64-bit outputs per counter value
 _PIECES = 16  # 16-bit pieces per counter value
 _DOUBLE = 2.0**-53
-_MULTIPLIERS = 0xD2E7470EE14C6C93, 0xCA5A826395121157
-_WEYL = 0x9E3779B97F4A7C15, 0xBB67AE8584CAA73B  # what the keys grow by from round to round
+
+PHILOX_MULTIPLIERS = (0xD2E7470EE14C6C93, 0xCA5A826395121157)
+PHILOX_KEYS = (0x9E3779B97F4A7C15, 0xBB67AE8584CAA73B)
+"""What counters are multiplied by in a round, and what is added to the key after it."""
 
 Seed = tuple[int, int]
 
@@ -54,7 +56,11 @@ class Stream(enum.IntEnum):
 
 def as_seed(rng: Any) -> Seed:
     """Turn what `numpy.random.default_rng` takes into a 128-bit key; a pair of words is a key already."""
-    if isinstance(rng, (tuple, list)) and len(rng) == 2 and all(_is_seed(one) and one < 2**64 for one in rng):
+    if (
+        isinstance(rng, (tuple, list))
+        and len(rng) == 2
+        and all(_is_seed(word) and word < 2**64 for word in rng)
+    ):
         return int(rng[0]), int(rng[1])  # the seed of an earlier result
     if isinstance(rng, np.random.RandomState):
         rng = rng._bit_generator  # which `default_rng` takes in every version of NumPy
@@ -66,7 +72,7 @@ def as_seed(rng: Any) -> Seed:
     elif rng is None or _is_seed(rng):
         sequence = np.random.SeedSequence(None if rng is None else int(rng))
     elif _is_sequence(rng) and len(rng) and all(map(_is_seed, rng)):
-        sequence = np.random.SeedSequence([int(one) for one in rng])
+        sequence = np.random.SeedSequence([int(word) for word in rng])
     else:
         raise InputTypeError(
             "`rng`",
@@ -184,7 +190,7 @@ class Uniforms:
         words = _host_philox(self.seed, int(self.stream), low, high)
         return (words[place % _WORDS, np.arange(place.size)] >> 11) * _DOUBLE
 
-    def block(self, replicates: slice, instances: slice, reference: Array | None = None) -> Array:
+    def draw(self, replicates: slice, instances: slice, reference: Array | None = None) -> Array:
         """Return u[replicates, instances] in the library and on the device of `reference`."""
         if reference is not None and on_accelerator(reference):
             raw = _torch_words(self.seed, self.stream, replicates, instances, _WORDS, reference.device)
@@ -200,9 +206,9 @@ def _host_philox(seed: Seed, stream: int, low: HostArray, high: HostArray) -> Ho
     none = np.zeros_like(low)
     words = [low, high, none + np.uint64(stream), none]
     for turn in range(10):
-        keys = [np.uint64((key + turn * step) % 2**64) for key, step in zip(seed, _WEYL, strict=True)]
-        high0, low0 = _host_multiply(_MULTIPLIERS[0], words[0])
-        high1, low1 = _host_multiply(_MULTIPLIERS[1], words[2])
+        keys = [np.uint64((key + turn * step) % 2**64) for key, step in zip(seed, PHILOX_KEYS, strict=True)]
+        high0, low0 = _host_multiply(PHILOX_MULTIPLIERS[0], words[0])
+        high1, low1 = _host_multiply(PHILOX_MULTIPLIERS[1], words[2])
         words = [high1 ^ words[1] ^ keys[0], low1, high0 ^ words[3] ^ keys[1], low0]
     return np.stack(words)
 
@@ -243,12 +249,12 @@ def _torch_philox(seed: Seed, stream: int, low: Array, high: Array) -> Array:
     import torch
 
     words = [low, high, torch.full_like(low, stream), torch.zeros_like(low)]
-    keys = [_signed(seed[0]), _signed(seed[1])]
+    keys = [signed(seed[0]), signed(seed[1])]
     for _ in range(10):
-        high0, low0 = _multiply(_signed(_MULTIPLIERS[0]), words[0])
-        high1, low1 = _multiply(_signed(_MULTIPLIERS[1]), words[2])
+        high0, low0 = _multiply(signed(PHILOX_MULTIPLIERS[0]), words[0])
+        high1, low1 = _multiply(signed(PHILOX_MULTIPLIERS[1]), words[2])
         words = [high1 ^ words[1] ^ keys[0], low1, high0 ^ words[3] ^ keys[1], low0]
-        keys = [_signed(key + step) for key, step in zip(keys, _WEYL, strict=True)]
+        keys = [signed(key + step) for key, step in zip(keys, PHILOX_KEYS, strict=True)]
     return torch.stack(words, dim=-1)
 
 
@@ -265,7 +271,7 @@ def torch_pieces(uniforms: Uniforms, replicates: slice, instances: slice, device
     return flat[:, lead : lead + instances.stop - instances.start]
 
 
-def _signed(word: int) -> int:
+def signed(word: int) -> int:
     """Reinterpret a 64-bit word as the signed integer tensors hold."""
     word &= 2**64 - 1
     return word - 2**64 if word >= 2**63 else word

@@ -59,32 +59,32 @@ class StatusLine:
 
 
 @contextmanager
-def stage_progress(given: StageProgress | bool | None) -> Iterator[StageProgress | None]:
+def stage_progress(progress: StageProgress | bool | None) -> Iterator[StageProgress | None]:
     """Give what to call: True means a line on standard error, in a terminal or a notebook."""
-    line = _line(given, "stage, done, total")
+    line = _line(progress, "stage, done, total")
     try:
-        yield given if callable(given) else None if line is None else line.stage
+        yield progress if callable(progress) else None if line is None else line.stage
     finally:
         if line is not None:
             line.close()
 
 
-def as_progress(given: Progress | bool | None) -> Progress | None:
+def as_progress(progress: Progress | bool | None) -> Progress | None:
     """Return what to call: True means a line on standard error, in a terminal or a notebook."""
-    line = _line(given, "done, total")
-    return given if callable(given) else None if line is None else line.share
+    line = _line(progress, "done, total")
+    return progress if callable(progress) else None if line is None else line.share
 
 
-def _line(given: object, arguments: str) -> StatusLine | None:
+def _line(progress: object, arguments: str) -> StatusLine | None:
     """Return a line where one was asked for and someone looks: at a terminal, or at a notebook."""
     require_type(
-        given is None or isinstance(given, bool) or callable(given),
+        progress is None or isinstance(progress, bool) or callable(progress),
         f"must be True, False or callable with ({arguments})",
         "Leave it out.",
-        progress=given,
+        progress=progress,
     )
     seen = sys.stderr.isatty() or type(sys.stderr).__module__.startswith("ipykernel.")
-    return StatusLine(sys.stderr) if given is True and seen else None
+    return StatusLine(sys.stderr) if progress is True and seen else None
 
 
 def share_of(progress: Progress | None, part: int, parts: int) -> Progress | None:

@@ -114,22 +114,22 @@ class SortedRows:
         per_unit = np.where(np.isfinite(per_unit), per_unit, 1.0)  # any positive number keeps the order
         before = np.empty((n, cells), dtype=np.uint16 if q >= 256 else np.uint8)
         for rows in tiles(n, max(1, CACHE_ELEMENTS // cells)):
-            own = self.table[rows]
-            cell = _cells(own - own[:, :1], per_unit[rows, None], cells)
-            flat = cell + cells * np.arange(own.shape[0])[:, None]
-            counts = np.bincount(flat.ravel(), minlength=own.shape[0] * cells).reshape(-1, cells)
+            table = self.table[rows]
+            cell = _cells(table - table[:, :1], per_unit[rows, None], cells)
+            flat = cell + cells * np.arange(table.shape[0])[:, None]
+            counts = np.bincount(flat.ravel(), minlength=table.shape[0] * cells).reshape(-1, cells)
             before[rows] = np.cumsum(counts, axis=1) - counts
         return per_unit, before.ravel(), cells
 
     def _of_rows(self, values: HostArray, rows: slice) -> tuple[HostArray, HostArray]:
         """Return how many entries are below values of some rows, and whether the next one is equal."""
         per_unit, before, cells = self._grid
-        own = self.table[rows]
-        number, q = own.shape
+        table = self.table[rows]
+        number, q = table.shape
         ended = np.full((number, q + 1), np.inf)  # an entry behind the others that no value passes
-        ended[:, :q] = own
+        ended[:, :q] = table
         entries, first = ended.ravel(), (q + 1) * np.arange(number)
-        cell = _cells(values - own[:, 0], per_unit[rows], cells)
+        cell = _cells(values - table[:, 0], per_unit[rows], cells)
         cell += cells * np.arange(rows.start, rows.stop)
         place = before.take(cell) + first
         entry = entries.take(place)
@@ -150,5 +150,5 @@ def _cells(above: HostArray, per_unit: HostArray, cells: int) -> HostArray:
     """Return the cells of numbers this far above the first entry of their row."""
     with np.errstate(over="ignore"):
         place = above * per_unit
-    found: HostArray = np.clip(place, 0, cells - 1, out=place).astype(np.intp)
-    return found
+    cell: HostArray = np.clip(place, 0, cells - 1, out=place).astype(np.intp)
+    return cell

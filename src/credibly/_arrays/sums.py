@@ -18,6 +18,7 @@ from typing import Generic, TypeVar
 
 import numpy as np
 
+from credibly._arrays import label_kernels
 from credibly._arrays.errors import InputError
 from credibly._arrays.namespace import (
     CACHE_ELEMENTS,
@@ -97,8 +98,10 @@ def count_cells(cells: Array, n_cells: int, weights: Array | None = None) -> Arr
     `weights` (b, n) or (1, n) makes it a weighted count.
     """
     if not on_accelerator(cells):
-        held = None if weights is None else to_host(weights)
-        return like(_count_numpy(to_host(cells), n_cells, held), cells)
+        host_weights = None if weights is None else to_host(weights)
+        return like(_count_numpy(to_host(cells), n_cells, host_weights), cells)
+    if weights is None and label_kernels.countable(cells, n_cells):
+        return as_float64(label_kernels.cell_counts(cells, n_cells))
     import torch
 
     b = cells.shape[0]
@@ -135,8 +138,8 @@ def _count_numpy(cells: Array, n_cells: int, weights: Array | None) -> Array:
             spread = np.broadcast_to(weights if len(weights) == 1 else weights[reps], flat.shape)
             spread = spread.ravel()
         size = (reps.stop - reps.start) * (n_cells + 1)
-        found = np.bincount(flat.ravel(), weights=spread, minlength=size)
-        counted[reps] = found.reshape(-1, n_cells + 1)[:, :n_cells]
+        counts = np.bincount(flat.ravel(), weights=spread, minlength=size)
+        counted[reps] = counts.reshape(-1, n_cells + 1)[:, :n_cells]
     return counted
 
 

@@ -68,7 +68,7 @@ def run_comparison(
     """Compare the models in several files, with progress, and record the call."""
     names = _names(typed.files)
     with _models(typed, output) as models, progress(quiet=output.quiet) as tell:
-        samples = [one.sample for one in models]
+        samples = [one.example for one in models]
         notes = _shared_notes(names, samples)
         output.notes(map(with_flags, notes))
         found: Comparison | ScoreComparison = compare(

@@ -70,10 +70,10 @@ def run(data: Rows, typed: Typed, output: Output, files: Sequence[str] = (), **s
     """Evaluate a data set, with progress, and record the call."""
     margin = margin_of(data, typed)
     source = {
-        "path": data.sample.source,
-        "digest": data.sample.digest,
-        "dropped": data.sample.dropped,
-        "notes": data.sample.notes,
+        "path": data.example.source,
+        "digest": data.example.digest,
+        "dropped": data.example.dropped,
+        "notes": data.example.notes,
         "call": typed.call(files, margin=margin, **settled).to_dict(),
     }
     with progress(quiet=output.quiet) as tell:

@@ -72,7 +72,7 @@ def check_file(typed: Typed) -> None:
 
 
 def _checked(data: Rows, typed: Typed, output: Output) -> PredictiveCheck:
-    given, asked = data.sample.predictions, typed.statistics
+    given, asked = data.example.predictions, typed.statistics
     chosen: Any = typed.hypothesis or ("both" if has_members(given) else "independent")
     if typed.hypothesis is None and chosen == "independent":
         by_row = isinstance(given, Gaussian) and given.weights_by_row

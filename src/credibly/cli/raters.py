@@ -46,7 +46,7 @@ def raters_file(typed: Typed) -> None:
     rows += [_row("disagreement", None, one, None) for one in (pairs.predicted, pairs.observed)]
     if not output.terminal:  # a person asks for classes with --json or a pipe
         k = len(loss.per_class.expected.value)
-        names = [str(c) for c in range(k)] if data.sample.classes is None else data.sample.classes
+        names = [str(c) for c in range(k)] if data.example.classes is None else data.example.classes
         for place in range(min(k, MOST_CLASSES)):
             rows += [_row("loss", names[place], getattr(loss.per_class, name)[place], None) for name in LOSS]
             if pairs.per_class is not None:
@@ -62,9 +62,9 @@ def raters_file(typed: Typed) -> None:
 
 def _decomposed(data: Rows, n_bins: int, weights: str) -> tuple[LossDecomposition, DisagreementDecomposition]:
     """Take loss and disagreement apart."""
-    if not isinstance(data.sample.batch, Counts):
+    if not isinstance(data.example.batch, Counts):
         raise InputError(
-            f"'{data.sample.source}'",
+            f"'{data.example.source}'",
             "must come with counts of raters' labels",
             "it has one label per instance",
             "Name the counts: `--labels label_counts` for an array of this file, or `--labels FILE`.",

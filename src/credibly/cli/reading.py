@@ -33,7 +33,7 @@ def read(file: str, typed: Typed, output: Output) -> Dataset:
     data = load(file, **typed.said)
     output.notes(map(with_flags, data.notes))
     rows = _together(InMemory(data), typed)
-    return data if rows.sample.clusters is data.clusters else rows.sample
+    return data if rows.example.clusters is data.clusters else rows.example
 
 
 def labelled(file: str, typed: Typed, output: Output) -> Dataset:
@@ -105,7 +105,7 @@ def scanned(file: str, typed: Typed, workers: Any, output: Output) -> Rows:
     """Make chunks of a file or pattern; what was left out is noted on stderr."""
     how = {name: value for name, value in typed.of(CHUNKS).items() if name != "stream"}
     rows = scan(file, engine=workers, **how, **typed.said)
-    output.notes(map(with_flags, rows.sample.notes))
+    output.notes(map(with_flags, rows.example.notes))
     return _together(rows, typed)
 
 
@@ -135,7 +135,7 @@ def in_memory(rows: Rows, what: str, rule: str, remedy: str) -> Dataset:
     """Return all rows; raise in the name of `what` where they come in chunks."""
     whole = rows.loaded()
     if whole is None:
-        raise InputError(what, rule, f"'{rows.sample.source}' is read in chunks", remedy)
+        raise InputError(what, rule, f"'{rows.example.source}' is read in chunks", remedy)
     return whole
 
 

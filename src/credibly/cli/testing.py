@@ -72,7 +72,7 @@ def test_file(typed: Typed) -> None:
     if output.as_json:
         output.json(result.to_dict())
     else:
-        members = data.sample.predictions.n_members
+        members = data.example.predictions.n_members
         details = result.details
         bounded = isinstance(details, EquivalenceDetails)
         output.table(_bounds(results, members) if bounded else _table(results, answers, members))
@@ -140,9 +140,9 @@ def _tested(data: Rows, typed: Typed, output: Output) -> HypotestResult:
             bar = tell  # one name for the closure
             told = lambda done, total: bar("tests", done, total)  # noqa: E731
         drawn: dict[str, Any] = {"rng": typed.rng, "progress": told}
-        some = data.sample.predictions
-        raters = isinstance(data.sample.batch, Counts) and not names and not given
-        if raters and data.sample.clusters is None:  # of clusters, one rater per instance is tested
+        some = data.example.predictions
+        raters = isinstance(data.example.batch, Counts) and not names and not given
+        if raters and data.example.clusters is None:  # of clusters, one rater per instance is tested
             whole = in_memory(data, "the test of raters' labels", _IN_MEMORY, _SMALLER)
             drawn["n_resamples"] = _resamples(n_resamples)
             return validity_test(whole.predictions, whole.labels, **drawn)
@@ -164,7 +164,7 @@ def _set_test(data: Rows, given: dict[str, Any], typed: Typed, drawn: dict[str, 
     settings = {name: value for name, value in given.items() if name != "method"}
     n_resamples = typed.n_resamples
     mean_alone = given == {"weights": "mean"}
-    if mean_alone and (data.loaded() is None or data.sample.clusters is not None):
+    if mean_alone and (data.loaded() is None or data.example.clusters is not None):
         drawn |= {"statistics": _statistics(typed, SET_STATISTIC), "n_resamples": _resamples(n_resamples)}
         return calibration_test(data, **drawn)
     whole = in_memory(data, "the test of a set", _IN_MEMORY, _SMALLER)

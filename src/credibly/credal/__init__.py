@@ -10,7 +10,7 @@ from credibly.credal.means import mean_over
 from credibly.credal.membership import boundary, contains
 from credibly.credal.nonspecificity import NonspecificityEstimate, nonspecificity, nonspecificity_estimate
 from credibly.credal.sets import as_set
-from credibly.credal.uncertainty import Uncertainty, size, uncertainty
+from credibly.credal.uncertainty import Uncertainty, disagreement, size, uncertainty
 
 __all__ = [
     "MassFunction",
@@ -20,6 +20,7 @@ __all__ = [
     "boundary",
     "contains",
     "decision",
+    "disagreement",
     "distance",
     "focal_budget",
     "lower_entropy",

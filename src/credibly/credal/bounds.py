@@ -194,8 +194,8 @@ def _checked_event(members: list[Any], n_classes: int) -> list[int]:
     )
     outside = [j for j in members if not 0 <= j < n_classes]
     if outside:
-        rule, found = f"must hold class indices from 0 to {n_classes - 1}", f"got {outside[0]}"
-        raise InputError("`events`", rule, found, "Count classes from 0, or pass a boolean array.")
+        rule, evidence = f"must hold class indices from 0 to {n_classes - 1}", f"got {outside[0]}"
+        raise InputError("`events`", rule, evidence, "Count classes from 0, or pass a boolean array.")
     return members
 
 
@@ -240,21 +240,21 @@ def _hull_bounds(probs: Array, events: Array, *, upper: bool) -> Array:
         return _few_class_bounds(probs, members, upper=upper)
     columns = events.T
     pick = xp.maximum if upper else xp.minimum
-    found = []
+    bounds = []
     for rows in tiles(probs.shape[0], _TILE // max(1, events.shape[0])):
         block = as_float64(probs[rows, ...])
         bound = block[:, 0, :] @ columns
         for m in range(1, block.shape[1]):
             bound = pick(bound, block[:, m, :] @ columns)
-        found.append(bound)
-    return found[0] if len(found) == 1 else xp.concat(found, axis=0)
+        bounds.append(bound)
+    return bounds[0] if len(bounds) == 1 else xp.concat(bounds, axis=0)
 
 
 def _few_class_bounds(probs: Array, events: list[list[int]], *, upper: bool) -> Array:
     """Return the same for events of few among many classes: adding their columns beats a product."""
     xp = namespace(probs)
     n, m, k = probs.shape
-    found = []
+    parts = []
     for rows in tiles(n, _TILE // (8 * m)):
         turned = xp.permute_dims(as_float64(probs[rows, ...]), (2, 1, 0))
         # through a vector: a copy that is contiguous in the new order
@@ -265,8 +265,8 @@ def _few_class_bounds(probs: Array, events: list[list[int]], *, upper: bool) -> 
             for j in rest:
                 total = total + classes[j, ...]
             bounds.append(xp.max(total, axis=0) if upper else xp.min(total, axis=0))
-        found.append(xp.stack(bounds, axis=-1))
-    return found[0] if len(found) == 1 else xp.concat(found, axis=0)
+        parts.append(xp.stack(bounds, axis=-1))
+    return parts[0] if len(parts) == 1 else xp.concat(parts, axis=0)
 
 
 def support_of(credal: CredalSet, directions: Array) -> tuple[Array, Array]:
@@ -279,9 +279,9 @@ def support_of(credal: CredalSet, directions: Array) -> tuple[Array, Array]:
         orders = [order[j, ...] for j in range(order.shape[0])]
         if isinstance(credal, Intervals):
             bounds = tight_bounds(credal)
-            shares = [filled_in_order(*bounds, one) for one in orders]
+            shares = [filled_in_order(*bounds, places) for places in orders]
         else:
-            shares = [_masses_in_order(credal, one) for one in orders]
+            shares = [_masses_in_order(credal, places) for places in orders]
         point = xp.take_along_axis(xp.stack(shares, axis=0), xp.argsort(order, axis=-1), axis=-1)
     return xp.sum(point * directions, axis=-1), point
 
@@ -291,21 +291,21 @@ def _best_members(probs: Array, directions: Array) -> Array:
     xp = namespace(probs)
     b, n, k = directions.shape
     m = probs.shape[1]
-    found = []
+    parts = []
     for rows in tiles(n, rows_within_budget(8 * (m * k + m * b), 0.25)):
         block = as_float64(probs[rows, ...])
         means = block @ xp.permute_dims(directions[:, rows, :], (1, 2, 0))  # (rows, m, b)
         best = xp.permute_dims(xp.argmax(means, axis=1), (1, 0))[:, :, None, None]
         index = xp.broadcast_to(best, (b, block.shape[0], 1, k))
         members = xp.broadcast_to(block[None, ...], (b, *block.shape))
-        found.append(xp.take_along_axis(members, index, axis=2)[:, :, 0, :])
-    return found[0] if len(found) == 1 else xp.concat(found, axis=1)
+        parts.append(xp.take_along_axis(members, index, axis=2)[:, :, 0, :])
+    return parts[0] if len(parts) == 1 else xp.concat(parts, axis=1)
 
 
 def filled_in_order(lower: Array, upper: Array, order: Array) -> Array:
     """Give every class its lower bound and what is left to the first classes of the order; sorted, (n, k)."""
     xp = namespace(lower)
-    lower, upper = (xp.take_along_axis(one, order, axis=-1) for one in (lower, upper))
+    lower, upper = (xp.take_along_axis(bound, order, axis=-1) for bound in (lower, upper))
     room = upper - lower
     taken = xp.cumulative_sum(room, axis=-1) - room
     left = 1.0 - xp.sum(lower, axis=-1, keepdims=True) - taken
@@ -319,7 +319,7 @@ def _masses_in_order(credal: Belief, order: Array) -> Array:
     holds = like(np.ascontiguousarray(credal.membership.T), left, dtype=xp.float64)  # (k, f)
     shares = []
     for place in range(credal.n_classes):
-        own = left * xp.take(holds, order[:, place], axis=0)
-        shares.append(xp.sum(own, axis=-1))
-        left = left - own
+        taken = left * xp.take(holds, order[:, place], axis=0)
+        shares.append(xp.sum(taken, axis=-1))
+        left = left - taken
     return xp.stack(shares, axis=-1)

@@ -27,7 +27,7 @@ def least_over_orders(credal: Belief | Intervals) -> Array:
     xp, k = credal.xp, credal.n_classes
     size = 2**k
     sizes = all_events(k).sum(axis=1)
-    found = []
+    entropies = []
     for rows in event_tiles(len(credal), k):
         block = envelope_of(credal[rows])
         best = xp.zeros_like(block[:, :1])  # least sums to the events of the size before: the empty one
@@ -46,8 +46,8 @@ def least_over_orders(credal: Belief | Intervals) -> Array:
                 paths = xp.where(like(having, block) & (path < paths), path, paths)
             best = paths
             place[events] = np.arange(events.size)
-        found.append(best[:, 0])
-    return xp.concat(found, axis=0)
+        entropies.append(best[:, 0])
+    return xp.concat(entropies, axis=0)
 
 
 def least_over_intervals(lower: HostArray, upper: HostArray, tolerance: float) -> HostArray:

@@ -139,10 +139,10 @@ def _over_members_numpy(probs: Array, labels: Array) -> Array:
     if not probs[:, 0].flags.c_contiguous:
         return as_float64(probs[np.arange(n), :, labels].max(axis=1))
     places = np.arange(0, n * k, k) + labels
-    found = np.take(probs[:, 0].reshape(-1), places)
+    largest = np.take(probs[:, 0].reshape(-1), places)
     for member in range(1, m):
-        np.maximum(found, np.take(probs[:, member].reshape(-1), places), out=found)
-    return as_float64(found)
+        np.maximum(largest, np.take(probs[:, member].reshape(-1), places), out=largest)
+    return as_float64(largest)
 
 
 def _to_nearest(credal: CredalSet, target: Array, tolerance: float) -> Array:

@@ -51,9 +51,9 @@ def enlarged(credal: CredalSet, radius: float, by: By) -> CredalSet:
     moved = _towards_classes(members, radius, by)
     k = credal.n_classes
     if credal.weights is None:
-        found = Ensemble(moved, member_axis=1)
+        ensemble = Ensemble(moved, member_axis=1)
         # sets of all distributions have k corners; a corner for every member would look like drawn labels
-        return Ensemble(moved[:, :k, :], member_axis=1) if found.holds_drawn_labels else found
+        return Ensemble(moved[:, :k, :], member_axis=1) if ensemble.holds_drawn_labels else ensemble
     each = xp.broadcast_to(as_float64(credal.weights)[:, None] / k, (credal.n_members, k))
     return Ensemble(moved, xp.reshape(each, (-1,)), member_axis=1)
 
@@ -78,8 +78,8 @@ def _with_mass_on_everything(credal: Belief, radius: float) -> Belief:
     masses = (1 - radius) * as_float64(credal.masses)
     everything = frozenset(range(credal.n_classes))
     extra = xp.full_like(masses[:, :1], radius)
-    sets = tuple(frozenset(one) for one in credal.focal_sets)
+    sets = tuple(frozenset(members) for members in credal.focal_sets)
     if everything not in sets:
         return Belief(xp.concat([masses, extra], axis=1), (*sets, everything), credal.n_classes)
-    at = like(np.array([one == everything for one in sets], dtype=np.float64), masses)
+    at = like(np.array([members == everything for members in sets], dtype=np.float64), masses)
     return Belief(masses + extra * at, sets, credal.n_classes)

@@ -140,14 +140,14 @@ def exact_gap_sum(credal: Ensemble | Intervals) -> Array:
     columns = like(np.ascontiguousarray(table.T), leading, dtype=xp.float64)
     weight = like(weights[sizes], leading, dtype=xp.float64)
     mirrored = like(weights[k - sizes], leading, dtype=xp.float64)
-    found = []
+    sums = []
     step = max(_LEAST_ROWS, _TILE // len(table))
     if on_accelerator(leading):  # a launch costs more than a tile that fits the cache
         step = rows_within_budget(8 * len(table) * (credal.n_members + 2), 0.5)
     for rows in tiles(len(credal), step):
         gap, other = gaps_of(credal, rows).over(columns)
-        found.append(gap @ weight + other @ mirrored)
-    return xp.concat(found, axis=0)
+        sums.append(gap @ weight + other @ mirrored)
+    return xp.concat(sums, axis=0)
 
 
 _BATCHES = 32
@@ -163,7 +163,7 @@ def sampled_gap_sum(credal: Ensemble | Intervals, n_events: int, seed: Seed) -> 
     """Return the sum of gaps (n,), its standard errors (n,), and the standard error of the mean over rows."""
     xp, k, leading = credal.xp, credal.n_classes, credal._leading
     per_batch = -(-n_events // _BATCHES)
-    shifts = Uniforms(seed, Stream.SHIFTS).block(slice(0, 1), slice(0, _BATCHES))[0]
+    shifts = Uniforms(seed, Stream.SHIFTS).draw(slice(0, 1), slice(0, _BATCHES))[0]
     places = (np.arange(per_batch)[None, :] + shifts[:, None]) / per_batch
     chances = (np.sin(0.5 * np.pi * places) ** 2).reshape(-1)  # batch after batch
     uniforms = Uniforms(seed, Stream.EVENTS)
@@ -174,7 +174,7 @@ def sampled_gap_sum(credal: Ensemble | Intervals, n_events: int, seed: Seed) -> 
         instances = _Instances(gaps_of(credal, rows), min(_ENUMERATED, k))
         drawn, controls = [], []
         for part in tiles(chances.size, e):
-            uniform = uniforms.block(part, slice(0, k), reference=leading)
+            uniform = uniforms.draw(part, slice(0, k), reference=leading)
             events = xp.astype(uniform < like(chances[part], leading)[:, None], xp.float64)
             sums = instances.rest @ events.T  # (r, f, e)
             drawn.append(instances.weighted_gaps(sums, chances[part]))
@@ -217,8 +217,8 @@ class _Instances:
         n_top = self.patterns.shape[1]
         weight, mirrored = _importance(chance), _importance(1.0 - chance)
         total = xp.zeros((sums.shape[0], sums.shape[2]), dtype=xp.float64, device=device(sums))
-        for index, held in enumerate(self.patterns.sum(axis=1)):
-            share = 0.5 * chance**held * (1.0 - chance) ** (n_top - held)
+        for index, n_inside in enumerate(self.patterns.sum(axis=1)):
+            share = 0.5 * chance**n_inside * (1.0 - chance) ** (n_top - n_inside)
             gap, other = self.gaps.both(sums + self.fixed[:, :, index, None])
             total = total + gap * like(weight * share, sums) + other * like(mirrored * share, sums)
         return total

@@ -55,12 +55,12 @@ def vertices(predictions: Any, *, which: Literal["all", "C25"] = "all") -> Array
             [1. , 0. ]]])
     """
     one_of("`which`", which, ("all", "C25"))
-    given = as_predictions(predictions)
-    if isinstance(given, Dirichlet):
+    predictions = as_predictions(predictions)
+    if isinstance(predictions, Dirichlet):
         raise UnsupportedError(
             "a Dirichlet", "has no corners", "it is not a set", "Create one with `credal.as_set` first."
         )
-    credal = as_set(given)
+    credal = as_set(predictions)
     if isinstance(credal, Point | Ensemble):
         return as_float64(members_of(credal))
     k = credal.n_classes

@@ -201,8 +201,10 @@ def _fill_above(others: Array, target: Array, mass: Array) -> Array:
     order = xp.argsort(heights, axis=-1)
     sorted_t = xp.take_along_axis(xp.where(wanted, target, xp.zeros_like(target)), order, axis=-1)
     sorted_b = xp.take_along_axis(xp.where(wanted, others, xp.zeros_like(others)), order, axis=-1)
-    held = xp.cumulative_sum(sorted_t, axis=-1)
-    levels = (mass + xp.cumulative_sum(sorted_b, axis=-1)) / xp.where(held > 0, held, xp.ones_like(held))
+    mass_below = xp.cumulative_sum(sorted_t, axis=-1)
+    levels = (mass + xp.cumulative_sum(sorted_b, axis=-1)) / xp.where(
+        mass_below > 0, mass_below, xp.ones_like(mass_below)
+    )
     sorted_h = xp.take_along_axis(heights, order, axis=-1)
     count = xp.sum(xp.astype(levels > sorted_h, xp.int64), axis=-1, keepdims=True)
     place = xp.where(count > 0, count - 1, xp.zeros_like(count))

@@ -13,13 +13,14 @@ import numpy as np
 from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError
 from credibly._arrays.namespace import Array, as_float64, is_array, to_host
 from credibly._arrays.progress import Progress
+from credibly._arrays.standard_errors import Moments, mean_error_of_clusters, standard_error_of
 from credibly._arrays.sums import State
 from credibly.credal.uncertainty import Uncertainty, uncertainty
 from credibly.predictions import Dataset, Dirichlet, Rows, as_rows
 from credibly.predictions.clusters import Clusters
 from credibly.predictions.labels import no_weight
 from credibly.predictions.passes import Sums, Task, on_host, one_pass
-from credibly.results.estimates import Estimate, Moments, mean_error_of_clusters, standard_error_of
+from credibly.results.estimates import Estimate
 
 Measure = Callable[..., Any]
 
@@ -82,8 +83,8 @@ def mean_over(
     >>> bool(abs(means["distance"].value - whole) < 1e-12)
     True
     """
-    given = as_rows(rows, labels, sample_weight, clusters=clusters, blocks=blocks)
-    return one_pass(given, [MeasuresTask.of(measures, given)], progress)[0]
+    rows = as_rows(rows, labels, sample_weight, clusters=clusters, blocks=blocks)
+    return one_pass(rows, [MeasuresTask.of(measures, rows)], progress)[0]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -119,7 +120,7 @@ class MeasuresTask(Task):
                     f"got {measure!r}",
                     "Pass a function such as `uncertainty`.",
                 )
-            if isinstance(rows.sample.predictions, Dirichlet) and _draws(measure):
+            if isinstance(rows.example.predictions, Dirichlet) and _draws(measure):
                 raise UnsupportedError(
                     f"measure {name!r} of a Dirichlet",
                     "needs sets of distributions",
@@ -127,7 +128,7 @@ class MeasuresTask(Task):
                     "into chunks",
                     "Draw once, `dirichlet.sample(m)`, and pass or scan the Ensemble.",
                 )
-        labelled = frozenset(name for name, one in named.items() if "labels" in _parameters(one))
+        labelled = frozenset(name for name, measure in named.items() if "labels" in _parameters(measure))
         return cls(named, labelled, rows.n, rows.clusters)
 
     def sums(self, chunk: Dataset) -> Sums:
@@ -154,8 +155,8 @@ class MeasuresTask(Task):
         weight = np.ones(len(values)) if weights is None else to_host(weights)[0]
         kept = np.where(weight > 0, values, 0.0)  # of weight zero, also what is infinite
         return {
-            f"clusters {name}": np.bincount(codes, own, minlength=self.clusters.number)
-            for name, own in (("weight", weight), ("total", weight * kept))
+            f"clusters {name}": np.bincount(codes, values, minlength=self.clusters.number)
+            for name, values in (("weight", weight), ("total", weight * kept))
         }
 
     def finish(self, total: Sums) -> dict[str, Estimate]:
@@ -179,18 +180,18 @@ class MeasuresTask(Task):
 
 def _values(name: str, measure: Measure, chunk: Dataset, labelled: bool) -> dict[str, Array]:
     """Return the numbers (n,) of a measure by name; the parts of a decomposition apart."""
-    found = measure(chunk.predictions, chunk.observed) if labelled else measure(chunk.predictions)
-    if isinstance(found, Uncertainty):
-        parts = {f"{name}.{part}": getattr(found, part) for part in _PARTS}
+    measured = measure(chunk.predictions, chunk.observed) if labelled else measure(chunk.predictions)
+    if isinstance(measured, Uncertainty):
+        parts = {f"{name}.{part}": getattr(measured, part) for part in _PARTS}
         return {part: values for part, values in parts.items() if values is not None}
-    if not is_array(found) or tuple(found.shape) != (len(chunk.predictions),):
+    if not is_array(measured) or tuple(measured.shape) != (len(chunk.predictions),):
         raise InputError(
             f"measure {name!r}",
             "must return one number per instance, (n,)",
-            f"got shape {tuple(found.shape)}" if is_array(found) else f"got {type(found).__name__}",
+            f"got shape {tuple(measured.shape)}" if is_array(measured) else f"got {type(measured).__name__}",
             "Reduce the other axes: `lambda predictions: upper_probability(predictions).max(axis=1)`.",
         )
-    return {name: found}
+    return {name: measured}
 
 
 def _not_a_number(name: str, values: Array, start: int) -> InputError:

@@ -173,7 +173,7 @@ def _corner_or_distribution(credal: CredalSet, towards: Any) -> Array:
     if not isinstance(towards, Point | LabelCounts) and number_of_axes(towards) == 1:
         labels = as_labels(credal, towards)
         assert isinstance(labels, Classes)
-        return labels.block(slice(None), slice(None))[0, ...]
+        return labels.shares()[0, ...]
     return distributions_like(credal, towards, "towards")
 
 

@@ -73,7 +73,7 @@ def _solve(kind: Objective, members: Array, target: Array, tolerance: float) -> 
             )
             if rows.shape[0] == 0:
                 order = xp.argsort(xp.concat([index for index, _ in solved], axis=0))
-                return xp.take(xp.concat([found for _, found in solved], axis=0), order, axis=0)
+                return xp.take(xp.concat([weights for _, weights in solved], axis=0), order, axis=0)
         weights, slack, level = _step(kind, members, target, weights, slack, gradient, level)
         gradient = _gradient(kind, members, target, weights)
     worst = scalar(xp.max(xp.sum(weights * gradient, axis=-1) - xp.min(gradient, axis=-1)))

@@ -20,7 +20,7 @@ from credibly.credal.sets import DIRICHLET_SAMPLES, as_set
 from credibly.predictions import Belief, Point
 from credibly.results.base import Result
 
-Measure = Literal["hartley", "dubois_prade", "smets", "koerner", "pal"]
+MeasureName = Literal["hartley", "dubois_prade", "smets", "koerner", "pal"]
 MEASURES = ("hartley", "dubois_prade", "smets", "koerner", "pal")
 
 EXACT_CLASSES = 12  # up to here all events are quicker than 1024 random ones
@@ -72,7 +72,7 @@ class NonspecificityEstimate(Result):
 def nonspecificity(
     predictions: Any,
     *,
-    measure: Measure = "hartley",
+    measure: MeasureName = "hartley",
     budget: Sequence[Iterable[int]] | None = None,
     negative: Negative = "keep",
     n_events: int | None = None,
@@ -143,7 +143,7 @@ def nonspecificity(
 def nonspecificity_estimate(
     predictions: Any,
     *,
-    measure: Measure = "hartley",
+    measure: MeasureName = "hartley",
     budget: Sequence[Iterable[int]] | None = None,
     negative: Negative = "keep",
     n_events: int | None = None,
@@ -257,6 +257,6 @@ def _from_masses(masses: MassFunction, measure: str, noise: float) -> Array:
             f"the lowest is {lowest:.6g}, from negative masses",
             'Pass `negative="clamp"`, or use "hartley".',
         )
-    held = common > noise
-    logs = xp.log(xp.where(held, common, xp.ones_like(common)))
-    return xp.sum(xp.where(held, -logs, xp.full_like(common, xp.inf)), axis=-1)
+    positive = common > noise
+    logs = xp.log(xp.where(positive, common, xp.ones_like(common)))
+    return xp.sum(xp.where(positive, -logs, xp.full_like(common, xp.inf)), axis=-1)

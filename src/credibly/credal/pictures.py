@@ -59,15 +59,15 @@ def simplex_picture(
     """
     credal = as_set(predictions, n_samples=n_samples, rng=rng)
     if credal.n_classes != 3:
-        rule, found = "must have 3 classes, the corners of a triangle", f"got {credal.n_classes}"
-        raise InputError("`predictions`", rule, found, "Merge classes, or plot `credal.size`.")
+        rule, evidence = "must have 3 classes, the corners of a triangle", f"got {credal.n_classes}"
+        raise InputError("`predictions`", rule, evidence, "Merge classes, or plot `credal.size`.")
     row = require_integer(row, "row", 0)
     require(row < len(credal), f"must be below {len(credal)}", "Count instances from 0.", row=row)
-    one = credal[row : row + 1]
-    lower, upper = (to_host(bound) for bound in singleton_bounds(one))
-    corners = to_host(vertices(one))[0]
+    single = credal[row : row + 1]
+    lower, upper = (to_host(bound) for bound in singleton_bounds(single))
+    corners = to_host(vertices(single))[0]
     bounds = to_host(vertices(Intervals(lower, np.maximum(upper, lower))))[0]
-    members = to_host(as_float64(one.probs))[0] if isinstance(one, Ensemble) else np.empty((0, 3))
+    members = to_host(as_float64(single.probs))[0] if isinstance(single, Ensemble) else np.empty((0, 3))
     label, target = None, None
     if labels is not None:
         soft = soft_target(credal, labels)
@@ -83,7 +83,7 @@ def simplex_picture(
         members=members,
         hull=convex_order(corners),
         envelope=convex_order(bounds),
-        mean=to_host(one.mean().probs)[0],
+        mean=to_host(single.mean().probs)[0],
         label=label,
         target=target,
     )
@@ -106,5 +106,5 @@ def convex_order(points: HostArray) -> HostArray:
 
 def _turn(first: HostArray, second: HostArray, third: HostArray) -> float:
     """Return twice the signed area of a triangle: positive for a left turn."""
-    one, two = second - first, third - first
-    return float(one[0] * two[1] - one[1] * two[0])
+    side, other = second - first, third - first
+    return float(side[0] * other[1] - side[1] * other[0])

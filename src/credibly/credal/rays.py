@@ -29,8 +29,8 @@ def ray_lengths(credal: CredalSet, start: Array, direction: Array) -> Array:
     """
     if isinstance(credal, Point | Ensemble):
         members = to_host(on_simplex(members_of(credal)))  # the linear programs live on the host
-        found = hull_ray_lengths(members, to_host(start), to_host(direction))
-        return like(found, start)
+        lengths = hull_ray_lengths(members, to_host(start), to_host(direction))
+        return like(lengths, start)
     if isinstance(credal, Belief):
         return _belief_ray_lengths(credal, start, direction)
     lower, upper = singleton_bounds(credal)
@@ -52,13 +52,13 @@ def _belief_ray_lengths(credal: Belief, start: Array, direction: Array) -> Array
     xp, k = credal.xp, credal.n_classes
     if k > MAX_CLASSES:
         # Corners of the set would do, but there are too many: each focal set's shares are the unknowns.
-        found = [
+        lengths = [
             _allocation_ray(masses, credal.membership, begin, step)
             for masses, begin, step in zip(
                 to_host(as_float64(credal.masses)), to_host(start), to_host(direction), strict=True
             )  # the linear programs live on the host
         ]
-        return like(np.array(found), start)
+        return like(np.array(lengths), start)
     events = like(np.ascontiguousarray(all_events(k).T), start, dtype=xp.float64)
     shortest = []
     for rows in event_tiles(len(credal), k):
@@ -98,7 +98,7 @@ def hull_ray_lengths(members: HostArray, start: HostArray, direction: HostArray)
     shifted = members - start[:, None, :]
     length = np.sqrt((direction**2).sum(axis=-1))
     extent = np.abs(shifted).max(axis=(1, 2))
-    found = np.where(length == 0, np.inf, 0.0)
+    lengths = np.where(length == 0, np.inf, 0.0)
     usable = np.flatnonzero((length > 0) & (extent > _POINT))
     if usable.size:
         rows = np.swapaxes(shifted[usable], 1, 2) / extent[usable, None, None]
@@ -108,8 +108,8 @@ def hull_ray_lengths(members: HostArray, start: HostArray, direction: HostArray)
         ways = np.full(usable.size, np.inf)  # a direction that is rounding asks for nothing: nothing ends it
         with np.errstate(over="ignore"):
             np.divide(extent[usable] / length[usable], totals, out=ways, where=totals > 0)
-        found[usable] = np.where(leaves, 0.0, ways)
-    return found
+        lengths[usable] = np.where(leaves, 0.0, ways)
+    return lengths
 
 
 def _equations(rows: HostArray, aim: HostArray) -> tuple[HostArray, HostArray, HostArray]:

@@ -54,15 +54,15 @@ def as_set(predictions: Any, *, n_samples: int = DIRICHLET_SAMPLES, rng: Any = N
     >>> cr.credal.as_set(cr.Dirichlet([[8.0, 1.0, 1.0]]), n_samples=5, rng=7)
     Ensemble(n=1, m=5, k=3, dtype=float64)
     """
-    given = as_predictions(predictions)
-    if isinstance(given, Dirichlet):
-        return given.sample(require_integer(n_samples, "n_samples", 1), rng=rng)
-    if isinstance(given, Point | Ensemble | Intervals | Belief):
-        return given
+    predictions = as_predictions(predictions)
+    if isinstance(predictions, Dirichlet):
+        return predictions.sample(require_integer(n_samples, "n_samples", 1), rng=rng)
+    if isinstance(predictions, Point | Ensemble | Intervals | Belief):
+        return predictions
     raise InputTypeError(
         "`predictions`",
         "must be class predictions to be read as a set of distributions",
-        f"got {type(given).__name__}",
+        f"got {type(predictions).__name__}",
         "Use `Point`, `Ensemble`, `Intervals`, `Belief` or `Dirichlet`.",
     )
 

@@ -24,7 +24,7 @@ def least_total(columns: HostArray, right: HostArray) -> HostArray:
     `columns` is (n, r, v) and `right` (n, r), scaled to entries of about 1.
     """
     n, r, v = columns.shape
-    found = np.empty(n)
+    totals = np.empty(n)
     for rows in tiles(n, max(1, _TILE // ((r + 1) * (v + 1)))):
         sign = np.where(right[rows] < 0, -1.0, 1.0)
         tableau = np.empty((sign.shape[0], r + 1, v + 1))
@@ -35,13 +35,13 @@ def least_total(columns: HostArray, right: HostArray) -> HostArray:
         basis = np.full((sign.shape[0], r), _ARTIFICIAL)
         _pivot_to_optimum(tableau, basis)
         infeasible = -tableau[:, r, v] > 1e-8
-        held = basis != _ARTIFICIAL
+        real = basis != _ARTIFICIAL
         tableau[:, r, :v] = 1.0
         tableau[:, r, v] = 0.0
-        tableau[:, r, :] -= (tableau[:, :r, :] * held[:, :, None]).sum(axis=1)
+        tableau[:, r, :] -= (tableau[:, :r, :] * real[:, :, None]).sum(axis=1)
         _pivot_to_optimum(tableau, basis, skip=infeasible)
-        found[rows] = np.where(infeasible, np.inf, -tableau[:, r, v])
-    return found
+        totals[rows] = np.where(infeasible, np.inf, -tableau[:, r, v])
+    return totals
 
 
 def _pivot_to_optimum(tableau: HostArray, basis: HostArray, skip: HostArray | None = None) -> None:
@@ -50,7 +50,7 @@ def _pivot_to_optimum(tableau: HostArray, basis: HostArray, skip: HostArray | No
     active = np.arange(n) if skip is None else np.flatnonzero(~skip)
     if active.size == 0:
         return
-    work, held = tableau[active], basis[active]
+    work, bases = tableau[active], basis[active]
     limit = _STEPS_PER_ROW * (r + 1)
     for step in range(limit):
         costs = work[:, r, :-1]
@@ -60,13 +60,13 @@ def _pivot_to_optimum(tableau: HostArray, basis: HostArray, skip: HostArray | No
         open_ = costs[places, entering] < -_COST
         if not open_.all():
             done = ~open_
-            tableau[active[done]], basis[active[done]] = work[done], held[done]
-            active, work, held, entering = active[open_], work[open_], held[open_], entering[open_]
+            tableau[active[done]], basis[active[done]] = work[done], bases[done]
+            active, work, bases, entering = active[open_], work[open_], bases[open_], entering[open_]
             if active.size == 0:
                 return
             places = np.arange(active.size)
         column = work[places, :, entering]
-        leaving, bounded = _leaving_rows(column[:, :r], work[:, :r, -1], held)
+        leaving, bounded = _leaving_rows(column[:, :r], work[:, :r, -1], bases)
         if not bounded.all():
             # A column without a bounding row is rounding: both phases are bounded. Its cost is set to 0.
             work[places[~bounded], r, entering[~bounded]] = 0.0
@@ -82,7 +82,7 @@ def _pivot_to_optimum(tableau: HostArray, basis: HostArray, skip: HostArray | No
         else:
             work[moving] -= factors[:, :, None] * pivot_rows[:, None, :]
         work[moving, chosen] = pivot_rows
-        held[moving, chosen] = entered
+        bases[moving, chosen] = entered
     raise UnsupportedError(
         "a linear program",
         f"must end within {limit} pivots",
@@ -91,11 +91,11 @@ def _pivot_to_optimum(tableau: HostArray, basis: HostArray, skip: HostArray | No
     )
 
 
-def _leaving_rows(column: HostArray, right: HostArray, held: HostArray) -> tuple[HostArray, HostArray]:
+def _leaving_rows(column: HostArray, right: HostArray, basis: HostArray) -> tuple[HostArray, HostArray]:
     """Return which row leaves the basis, and whether any can; artificial rows at 0 go first."""
     usable = column > _PIVOT
     ratios = np.where(usable, np.maximum(right, 0.0) / np.where(usable, column, 1.0), np.inf)
-    stuck = (held == _ARTIFICIAL) & (right <= _PIVOT) & (np.abs(column) > 1e3 * _PIVOT)
+    stuck = (basis == _ARTIFICIAL) & (right <= _PIVOT) & (np.abs(column) > 1e3 * _PIVOT)
     ratios = np.where(stuck, 0.0, ratios)
     # Of rows with the same ratio the one with the largest pivot is the most accurate.
     least = ratios.min(axis=1, keepdims=True)

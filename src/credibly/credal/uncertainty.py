@@ -8,11 +8,12 @@ from __future__ import annotations
 import dataclasses
 from typing import Any, Literal
 
-from credibly._arrays.errors import UnsupportedError, one_of
+from credibly._arrays.errors import UnsupportedError, one_of, require
 from credibly._arrays.namespace import (
     Array,
     as_float64,
     clip,
+    device,
     digamma,
     entropy_of_rows,
     mean_entropy_of_members,
@@ -65,13 +66,62 @@ def size(
     array([0.25])
     """
     one_of("`of`", of, ("mean", "predicted"))
-    given = as_predictions(predictions)
-    credal = as_set(given, n_samples=n_samples, rng=rng)
+    predictions = as_predictions(predictions)
+    credal = as_set(predictions, n_samples=n_samples, rng=rng)
     if of == "mean":
         return mean_size(credal)
     lower, upper = singleton_bounds(credal)
-    predicted = credal.xp.argmax(as_point(given)[0].probs, axis=-1)[:, None]
+    predicted = credal.xp.argmax(as_point(predictions)[0].probs, axis=-1)[:, None]
     return credal.xp.take_along_axis(upper - lower, predicted, axis=-1)[:, 0]
+
+
+def disagreement(predictions: Any) -> Array:
+    """Return how often two members of an ensemble predict different classes.
+
+    Parameters
+    ----------
+    predictions : Ensemble or array (n, m, k)
+        At least two members per instance.
+
+    Returns
+    -------
+    array (n,)
+        Share of the pairs of different members whose most probable classes differ, by weight where members
+        have weights: 0 if all agree, 1 if no two do.
+
+    Notes
+    -----
+    It looks at answers only, so members that agree on the answer and differ in its probability have 0;
+    :func:`uncertainty` sees them.
+
+    References
+    ----------
+    Fort, Hu and Lakshminarayanan, *Deep ensembles: a loss landscape perspective*, 2019.
+
+    Examples
+    --------
+    >>> import credibly as cr
+    >>> members = [[[0.7, 0.3], [0.6, 0.4], [0.2, 0.8]]]
+    >>> cr.credal.disagreement(cr.Ensemble(members)).round(4)  # two of three pairs
+    array([0.6667])
+    """
+    given = as_predictions(predictions)
+    if not isinstance(given, Ensemble):
+        raise UnsupportedError(
+            "`disagreement`",
+            "needs the answers of several members",
+            f"got {type(given).__name__}",
+            "Pass an Ensemble, (n, m, k).",
+        )
+    xp, (_, m, k) = given.xp, given.probs.shape
+    rule = "must have at least two members"
+    require(m > 1, rule, "Pass an Ensemble of two members or more.", predictions=given.probs)
+    answers = xp.argmax(given.probs, axis=2)
+    shape = {"dtype": xp.float64, "device": device(given.probs)}
+    weights = xp.ones((m,), **shape) / m if given.weights is None else as_float64(given.weights)
+    chosen = answers[:, :, None] == xp.arange(k, dtype=answers.dtype, device=device(answers))
+    shares = xp.sum(xp.astype(chosen, xp.float64) * weights[None, :, None], axis=1)
+    return (1.0 - xp.sum(shares**2, axis=1)) / (1.0 - xp.sum(weights**2))
 
 
 def mean_size(credal: CredalSet) -> Array:
@@ -165,9 +215,9 @@ def uncertainty(
     >>> parts.total, parts.aleatoric, parts.epistemic
     (array([1.]), array([0.]), array([1.]))
     """
-    given = as_predictions(predictions)
-    if not isinstance(given, Dirichlet):
-        given = as_set(given)  # refuses what is not a prediction of classes
+    predictions = as_predictions(predictions)
+    if not isinstance(predictions, Dirichlet):
+        predictions = as_set(predictions)  # refuses what is not a prediction of classes
     fitting: dict[type, str] = {
         Point: "entropy",
         Ensemble: "entropy",
@@ -175,50 +225,50 @@ def uncertainty(
         Dirichlet: "dirichlet",
         Belief: "belief",
     }
-    chosen = decomposition or fitting[type(given)]
+    chosen = decomposition or fitting[type(predictions)]
     one_of("`decomposition`", chosen, ("entropy", "credal", "dirichlet", "belief"))
     scale = log_base(base)
     if chosen == "credal":
         require_tolerance(tolerance)
-        credal = as_set(given, n_samples=n_samples, rng=rng)
+        credal = as_set(predictions, n_samples=n_samples, rng=rng)
         total = entropy_of_rows(most_even(credal, tolerance)) / scale
         inner = least_entropy(credal, tolerance) / scale
         note = "total is the upper entropy, aleatoric the lower entropy, epistemic their difference"
-        return Uncertainty(chosen, total, inner, clip(total - inner, 0.0), len(given), (note,))
-    if chosen == "belief" and isinstance(given, Belief):
+        return Uncertainty(chosen, total, inner, clip(total - inner, 0.0), len(predictions), (note,))
+    if chosen == "belief" and isinstance(predictions, Belief):
         note = (
             "total is the entropy of the pignistic probability, epistemic the credal size; they do not add up"
         )
-        total = entropy_of_rows(given.pignistic().probs) / scale
-        return Uncertainty(chosen, total, None, mean_size(given), len(given), (note,))
-    if chosen == "dirichlet" and isinstance(given, Dirichlet):
-        inner = _mean_entropy(given)
-    elif chosen == "entropy" and isinstance(given, Point | Ensemble):
-        inner = _mean_of_entropies(given)
+        total = entropy_of_rows(predictions.pignistic().probs) / scale
+        return Uncertainty(chosen, total, None, mean_size(predictions), len(predictions), (note,))
+    if chosen == "dirichlet" and isinstance(predictions, Dirichlet):
+        inner = _mean_entropy(predictions)
+    elif chosen == "entropy" and isinstance(predictions, Point | Ensemble):
+        inner = _mean_of_entropies(predictions)
     else:
         raise UnsupportedError(
             f'`decomposition="{chosen}"`',
-            f"is not defined for {type(given).__name__}",
+            f"is not defined for {type(predictions).__name__}",
             "it needs another kind of prediction",
             'Use `decomposition="credal"`, which is defined for every kind.',
         )
     note = "total is the entropy of the mean, aleatoric the mean entropy, epistemic their difference"
-    total = entropy_of_rows(given.mean().probs) / scale
+    total = entropy_of_rows(predictions.mean().probs) / scale
     inner = inner / scale
-    return Uncertainty(chosen, total, inner, clip(total - inner, 0.0), len(given), (note,))
+    return Uncertainty(chosen, total, inner, clip(total - inner, 0.0), len(predictions), (note,))
 
 
-def _mean_of_entropies(given: Point | Ensemble) -> Array:
+def _mean_of_entropies(predictions: Point | Ensemble) -> Array:
     """Average the members' entropies, with their weights where they have some."""
-    if isinstance(given, Point) or given.weights is None:
-        return mean_entropy_of_members(members_of(given))
-    return weighted_mean(entropy_of_rows(given.probs), given.weights)
+    if isinstance(predictions, Point) or predictions.weights is None:
+        return mean_entropy_of_members(members_of(predictions))
+    return weighted_mean(entropy_of_rows(predictions.probs), predictions.weights)
 
 
-def _mean_entropy(given: Dirichlet) -> Array:
+def _mean_entropy(predictions: Dirichlet) -> Array:
     """E H(p) = -sum_j a_j / a_0 (psi(a_j + 1) - psi(a_0 + 1)), averaged over members by weight."""
-    alpha = as_float64(given.alpha)
+    alpha = as_float64(predictions.alpha)
     xp = namespace(alpha)
     total = xp.sum(alpha, axis=-1, keepdims=True)
     inner = -xp.sum(alpha / total * (digamma(alpha + 1.0) - digamma(total + 1.0)), axis=-1)
-    return weighted_mean(inner, given.weights) if alpha.ndim == 3 else inner
+    return weighted_mean(inner, predictions.weights) if alpha.ndim == 3 else inner

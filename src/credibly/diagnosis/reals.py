@@ -21,7 +21,7 @@ from credibly.diagnosis.choosing import Tried, Weighing
 from credibly.diagnosis.results import Claim, Effect
 from credibly.diagnosis.screen import Family, families_of
 from credibly.diagnosis.table import REALS, RESCALING, Fault
-from credibly.hypotests.calibration.group_scores import central_interval, drawn_ranks, middle_ranks
+from credibly.hypotests.calibration.group_scores import central_levels, drawn_ranks, middle_ranks
 from credibly.hypotests.calibration.lattice import Attribute
 from credibly.hypotests.resampling.loop import label_tiles
 from credibly.hypotests.resampling.wild import sign_tiles
@@ -578,7 +578,7 @@ class RealSubject:
         """The central interval whose coverage is reported: of quantiles one that they have."""
         if isinstance(self.given, Samples) and self.has_spread:  # at most from the first to the last draw
             return min(INTERVAL, 1.0 - 2.0 / (self.given.n_draws + 1.0))
-        ends = central_interval(self.given)
+        ends = central_levels(self.given)
         return INTERVAL if ends is None else ends[1] - ends[0]
 
     def direction(self, fault: Fault, effect: Effect) -> int:

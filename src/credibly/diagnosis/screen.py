@@ -14,9 +14,9 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.special import chdtrc, log_ndtr
 
+from credibly._arrays.binomial import clopper_pearson
 from credibly._arrays.namespace import HostArray
 from credibly.diagnosis.table import Fault
-from credibly.hypotests.resampling.pvalues import clopper_pearson
 
 _BOTH_TAILS = np.log(2.0)
 _ROUNDING = 1e-9

@@ -3,7 +3,6 @@
 from credibly.evaluation.comparison import Comparison, ScoreComparison, compare
 from credibly.evaluation.evaluate import evaluate
 from credibly.evaluation.findings import Finding, Headline
-from credibly.evaluation.numbers import joined, shown, shown_range
 from credibly.evaluation.results import Evaluation, Reported
 from credibly.evaluation.rows import PredictionSummary
 from credibly.evaluation.set_tests import CredalParts, ValidityParts
@@ -11,6 +10,7 @@ from credibly.evaluation.stages import Curves, RaterParts, RealParts, ScoreParts
 from credibly.evaluation.tidy import NumberRow, StandingRow, number_rows, score_rows, standing_rows
 from credibly.evaluation.words import Verdict, title, worst_first
 from credibly.evaluation.work import Part
+from credibly.results.numbers import joined, shown, shown_range
 from credibly.statistics.registry import story_of
 
 __all__ = [

@@ -6,13 +6,14 @@ from typing import Any
 
 import numpy as np
 
+from credibly._arrays.binomial import binomial_pvalue
 from credibly.evaluation.commands import ends_command, groups_command
 from credibly.evaluation.findings import FEW, Finding, Headline
 from credibly.evaluation.questions import interval_of
 from credibly.evaluation.sentences import Facts
 from credibly.evaluation.words import Verdict, Word, evidence, worst_first
 from credibly.evaluation.work import NOT_ASKED, Stage, Work
-from credibly.hypotests.calibration.set_coverage import binomial_pvalue, coverage_of
+from credibly.hypotests.calibration.set_coverage import coverage_of
 from credibly.predictions import PredictionIntervals, PredictionSets, Rows
 from credibly.results.certificates import Certificate
 from credibly.results.coverage import SetCoverage, Strata
@@ -25,7 +26,7 @@ FEWEST = 10
 
 
 def _applies(rows: Rows, work: Work) -> str | None:
-    claims = isinstance(rows.sample.predictions, (PredictionSets, PredictionIntervals))
+    claims = isinstance(rows.example.predictions, (PredictionSets, PredictionIntervals))
     return None if claims else NOT_ASKED
 
 
@@ -106,7 +107,7 @@ def claims_headline(claims: SetCoverage, rows: Rows, work: Work) -> Headline:
     tests = dict(work.found["tests"] or {})
     held = _held(claims)
     gap, interval = claims.claimed - held["observed"], held["interval"]
-    if rows.sample.clusters is None:
+    if rows.example.clusters is None:
         hits = round(held["observed"] * claims.n)
         bound = Certificate(
             "coverage", abs(gap), 1 - work.level, claims.n, hits=hits, confidence=claims.claimed
@@ -170,7 +171,7 @@ def _steps(claims: SetCoverage, rows: Rows, word: Word, work: Work) -> tuple[tup
     if claims.kind == "intervals" and marginal is not None and marginal.verdict(work.level) == "conflict":
         repair = "Recalibrate the ends as quantiles, then evaluate on new data."
         steps.append((repair, ends_command(work, claims.claimed)))
-    if rows.sample.groups is None:
+    if rows.example.groups is None:
         first = f"Before you repair the {claims.kind}, see" if word == "conflict" else "See"
         where = f"{first} which groups of the data are covered too rarely or too often."
         steps.append((where, groups_command(work)))

@@ -31,7 +31,6 @@ from credibly.evaluation.model_calibration import (
     model_calibration,
     seen_rows,
 )
-from credibly.evaluation.numbers import joined, shown, shown_range
 from credibly.evaluation.results import Reported
 from credibly.evaluation.rows import PredictionSummary, checked_rows, class_names, random_part, summarise
 from credibly.evaluation.stages import MOST_ORDERED
@@ -46,6 +45,7 @@ from credibly.predictions.passes import remembering
 from credibly.results.base import jsonable
 from credibly.results.curves import CorpCurve
 from credibly.results.estimates import Estimate
+from credibly.results.numbers import joined, shown, shown_range
 from credibly.scale import scan
 from credibly.selection import rank_models
 from credibly.selection.calibration_errors import CalibrationDifference
@@ -375,7 +375,7 @@ def _compared(
     given = matched_models({str(name): checked_rows(one, labels, **together) for name, one in models.items()})
     if isinstance(ranking, ScoreRanking):
         return _compared_by_scores(ranking, given, source, rng, tell)
-    n_classes = len(class_names(next(iter(given.values())).sample.predictions, None))
+    n_classes = len(class_names(next(iter(given.values())).example.predictions, None))
     event = n_classes == 2
     if event:
         cheap = [_EventGap() if isinstance(one, ConfidenceGap) else one for one in cheap]

@@ -9,7 +9,9 @@ from typing import Literal
 
 from credibly._arrays.notes import Note, counted
 from credibly.evaluation.model_calibration import ErrorByChance, ModelCalibration
-from credibly.evaluation.numbers import (
+from credibly.evaluation.words import title, title_inside
+from credibly.results.estimates import Estimate
+from credibly.results.numbers import (
     end_in_points,
     in_points,
     joined,
@@ -19,8 +21,6 @@ from credibly.evaluation.numbers import (
     shown_range,
     tenths,
 )
-from credibly.evaluation.words import title, title_inside
-from credibly.results.estimates import Estimate
 from credibly.selection.calibration_errors import CalibrationDifference
 from credibly.selection.real_models import ScoreRanking, ScoreStanding
 from credibly.selection.standings import Places, Ranking

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from credibly._arrays.notes import capital
-from credibly.evaluation.numbers import (
+from credibly.results.numbers import (
     at_most,
     chance_excluded,
     instances,

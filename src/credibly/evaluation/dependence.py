@@ -24,10 +24,10 @@ import numpy as np
 
 from credibly._arrays.errors import CrediblyError
 from credibly._arrays.namespace import HostArray, as_float64, to_host
-from credibly.evaluation.numbers import p_is
 from credibly.predictions import Classes, ClassPredictions, Dataset, Reals, Rows, as_point
 from credibly.predictions.clusters import ids_of_contents
 from credibly.predictions.rows import observed_part, predicted_parts
+from credibly.results.numbers import p_is
 from credibly.statistics.coverage import pit
 
 MOST_ROWS = 20_000
@@ -68,7 +68,7 @@ class Dependence:
 
 def dependences(rows: Rows) -> tuple[Dependence, ...]:
     """Return where rows resemble each other, the largest design effect first; nothing of few rows."""
-    if rows.sample.clusters is not None or rows.n < _FEWEST:
+    if rows.example.clusters is not None or rows.n < _FEWEST:
         return ()
     some = rows.take(np.arange(min(rows.n, MOST_ROWS)))
     residual = residuals(some)
@@ -103,7 +103,7 @@ def copies_warning(rows: Rows) -> tuple[str, ...]:
     predictions has such rows as well, but their labels differ as often as it says: pure sets of rows with one
     prediction are compared with how many of them independent labels would leave pure.
     """
-    if rows.sample.clusters is not None or rows.n < _FEWEST:
+    if rows.example.clusters is not None or rows.n < _FEWEST:
         return ()
     some = rows.take(np.arange(min(rows.n, MOST_ROWS)))
     if not isinstance(some.batch, (Classes, Reals)):

@@ -17,7 +17,6 @@ from credibly.evaluation.commands import recorded_call
 from credibly.evaluation.dependence import copies_warning, dependences
 from credibly.evaluation.headline import DIAGNOSIS, HEADLINE
 from credibly.evaluation.levels import levels_of, resamples_for
-from credibly.evaluation.numbers import joined
 from credibly.evaluation.results import Evaluation
 from credibly.evaluation.rows import (
     MOST_ROWS_UNASKED,
@@ -51,6 +50,7 @@ from credibly.recalibrate import Recalibration
 from credibly.results.base import jsonable, require_level, require_margin
 from credibly.results.decompositions import CrpsDecomposition
 from credibly.results.estimates import Estimate
+from credibly.results.numbers import joined
 from credibly.results.tests import HypotestResult
 from credibly.statistics import Statistic
 
@@ -189,16 +189,16 @@ def evaluate(
     drawn_anew: tuple[str, ...] = ()
     if tests:
         n_resamples, drawn_anew = resamples_for(rows, n_resamples, level)
-    own = rows.sample.classes
+    own = rows.example.classes
     renamed = classes is not None and set(map(str, classes)) != set(own or ())
-    names = class_names(rows.sample.predictions, classes if own is None or renamed else own)
+    names = class_names(rows.example.predictions, classes if own is None or renamed else own)
     seed = as_seed(rng)
     single, drawn = one_rater(rows, seed)
     most = rows_for_pairs(pairwise_rows, asked=statistics is not None, n_classes=len(names) or REAL_WIDTH)
     asked |= {"n_resamples": n_resamples, "pairwise_rows": most}
     recorded = origin(source or _read_from(rows), recorded_call("evaluate", asked, seed))
     # on a host, where double precision takes twice as long, and for rough answers on a part of the rows
-    on_host = not on_accelerator(rows.sample.predictions._leading)
+    on_host = not on_accelerator(rows.example.predictions._leading)
     single_precision = on_host and most < rows.n and most <= MOST_ROWS_UNASKED
     chosen, unsuited = choose(rows, statistics, n_bins, tests, single_precision=single_precision)
     work = Work(
@@ -278,7 +278,7 @@ def evaluate(
             "pairwise_rows": most,
             "statistics": {one.name: jsonable(one.settings()) for one in work.statistics},
             "methods": {
-                one.name: _method(one, isinstance(rows.sample.predictions, RealPredictions))
+                one.name: _method(one, isinstance(rows.example.predictions, RealPredictions))
                 for one in work.statistics
             },
         },
@@ -295,7 +295,7 @@ def _hypothesis(work: Work) -> str:
 
 def _read_from(rows: Rows) -> dict[str, Any] | None:
     """Return where rows came from that were read from a file here."""
-    some = rows.sample
+    some = rows.example
     if not some.source or rows.loaded() is None:
         return None
     return {"path": some.source, "digest": some.digest, "dropped": some.dropped, "notes": some.notes}
@@ -326,7 +326,7 @@ def _method(statistic: Statistic, real: bool) -> dict[str, str]:
 
 
 def _why_untested(rows: Rows, tests: bool) -> str:
-    some = rows.sample.predictions
+    some = rows.example.predictions
     sets = (PredictionSets, PredictionIntervals)
     if not isinstance(some, (ClassPredictions, RealPredictions, *sets)):
         return f"no statistic of this version applies to {type(some).__name__} predictions"

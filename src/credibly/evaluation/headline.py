@@ -47,7 +47,7 @@ SKILLED = 1.64
 
 
 def _diagnosis_applies(rows: Rows, work: Work) -> str | None:
-    some = rows.sample.predictions
+    some = rows.example.predictions
     if not work.tests or not isinstance(some, (ClassPredictions, RealPredictions)):
         return NOT_ASKED
     return None if rows.n >= FEWEST else NOT_ASKED
@@ -207,13 +207,13 @@ def _small(found: Diagnosis, margin: float) -> tuple[bool, bool, float]:
 
 def _limit(rows: Rows, work: Work) -> dict[str, Any]:
     """Return what the average gap is at most, at the confidence of the evaluation; None where unknown."""
-    if isinstance(rows.sample.predictions, RealPredictions):
+    if isinstance(rows.example.predictions, RealPredictions):
         return coverage_bound(rows, work)
     bound: float | None = None
     if work.single.clusters is not None:  # no bound for every truth is known: the end of the interval
         gap = work.found["estimates"].get(confidence_gap.name) or confidence_gap(*rows.arguments)
         bound = max(map(abs, interval_of(gap) or (1.0, 1.0)))
-    elif isinstance(rows.sample.predictions, ClassPredictions):
+    elif isinstance(rows.example.predictions, ClassPredictions):
         bound = max(float(one.upper) for one in average_gaps(work.single, 1 - work.level))
     return {"bound": bound, "interval_level": None, "as_stated": True}
 
@@ -261,8 +261,8 @@ def _steps(work: Work, found: Diagnosis) -> tuple[tuple[str, str], ...]:
 
 def _labels_wanted(rows: Rows, work: Work) -> str | None:
     """Return how many labels show a gap of the margin with a probability of 80 %."""
-    classes = isinstance(rows.sample.predictions, ClassPredictions)
-    if not work.margin or rows.sample.clusters is not None or not classes:
+    classes = isinstance(rows.example.predictions, ClassPredictions)
+    if not work.margin or rows.example.clusters is not None or not classes:
         return None
     wanted = plan_labels(rows, gap=work.margin, level=1 - work.level, power=POWER).instances
     return f"{float(f'{wanted:.2g}'):,.0f}".replace(",", " ")

@@ -79,10 +79,10 @@ def share_level(work: Work) -> None:
 
 def resamples_for(rows: Rows, n_resamples: int, level: float) -> tuple[int, tuple[str, ...]]:
     """Return how many replicates are drawn so that every test of the first screen can reject, with a note."""
-    some = rows.sample.predictions
-    number, sides = 1 + (rows.sample.groups is not None), 1
+    some = rows.example.predictions
+    number, sides = 1 + (rows.example.groups is not None), 1
     if isinstance(some, (PredictionSets, PredictionIntervals)):  # on average, by size and by features
-        number, sides = number + 1 + (rows.sample.features is not None), 2
+        number, sides = number + 1 + (rows.example.features is not None), 2
     elif isinstance(some, ClassPredictions):
         number += 2 * has_counts(rows) + (not isinstance(some, Point))
     if (

@@ -15,7 +15,6 @@ from credibly.diagnosis import Diagnosis, Effect
 from credibly.evaluation.commands import fit_command
 from credibly.evaluation.findings import Finding
 from credibly.evaluation.levels import own_level
-from credibly.evaluation.numbers import percents
 from credibly.evaluation.set_tests import CredalParts
 from credibly.evaluation.stages import INTERVAL, check_verdicts
 from credibly.evaluation.words import Verdict
@@ -24,6 +23,7 @@ from credibly.predictions import Ensemble, Point, RealPredictions, Rows
 from credibly.results.certificates import Certificate
 from credibly.results.curves import EnvelopeCurve, SpreadCurve
 from credibly.results.estimates import Estimate
+from credibly.results.numbers import percents
 from credibly.statistics import picp
 from credibly.statistics.spread import NO_SPREAD
 
@@ -83,7 +83,7 @@ def questions(rows: Rows, work: Work, found: Diagnosis, headline: Finding) -> tu
         _repairs(work, found, headline),
         _left(work, found),
     ]
-    if isinstance(rows.sample.predictions, RealPredictions):
+    if isinstance(rows.example.predictions, RealPredictions):
         every += _real_questions(work, headline.word)
     else:
         every += [_errors(work), *_spread(rows, work)]
@@ -205,17 +205,17 @@ def _by_halves(n: int, half: float, risk: float) -> tuple[float, float]:
 
 def _spread(rows: Rows, work: Work) -> tuple[Finding, ...]:
     """Answer whether members disagree, or sets are wide, as they should; nothing for single distributions."""
-    members = isinstance(rows.sample.predictions, Ensemble)
+    members = isinstance(rows.example.predictions, Ensemble)
     question = "Is the width of its sets believable?"
     if members:
         question = "Is the disagreement of its members believable?"
-    elif isinstance(rows.sample.predictions, Point):
+    elif isinstance(rows.example.predictions, Point):
         question = "Does it predict how people disagree?"
-    if members and not _disagree(rows.sample.predictions):
+    if members and not _disagree(rows.example.predictions):
         return (Finding("spread", "cannot tell", "members agree", {"question": question}),)
     found = []
     if work.found.get("validity") is not None:
-        pairs = _pairs_of_raters(work) if isinstance(rows.sample.predictions, Point) else None
+        pairs = _pairs_of_raters(work) if isinstance(rows.example.predictions, Point) else None
         found += [_of_part(verdict, question, pairs) for verdict in work.found["validity"].answers]
     if work.found.get("credal") is not None:
         found.append(_credal(work.found["credal"], question, work))
@@ -283,7 +283,7 @@ def coverage_bound(rows: Rows, work: Work) -> dict[str, Any]:
     place = _at_level(parts.coverage, INTERVAL)
     stated, observed, expected = place["stated"], place["observed"], place["expected"]
     about = {"interval_level": stated, "as_stated": expected == stated}
-    if rows.sample.clusters is not None:
+    if rows.example.clusters is not None:
         ends = interval_of(picp(*rows.arguments, level=stated)) or (0.0, 1.0)
         return {"bound": max(abs(expected - end) for end in ends), **about}
     hits = round(observed * rows.n)  # independent events, as right answers are

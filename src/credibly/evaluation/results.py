@@ -19,7 +19,6 @@ from credibly._arrays.errors import MissingExtraError, UnknownNameError, nearest
 from credibly.calls import Call
 from credibly.diagnosis import Diagnosis
 from credibly.evaluation.findings import ASKED, Finding, Headline
-from credibly.evaluation.numbers import joined, shown, shown_range
 from credibly.evaluation.rows import PredictionSummary
 from credibly.evaluation.set_tests import CredalParts, ValidityParts
 from credibly.evaluation.stages import Curves, RaterParts, RealParts, ScoreParts, check_verdicts
@@ -31,6 +30,7 @@ from credibly.results.base import Result
 from credibly.results.coverage import SetCoverage
 from credibly.results.decompositions import CrpsDecomposition
 from credibly.results.estimates import Estimate
+from credibly.results.numbers import joined, shown, shown_range
 from credibly.results.predictive import PredictiveCheck
 from credibly.results.recalibration import RecalibrationReport
 from credibly.results.tests import HypotestResult

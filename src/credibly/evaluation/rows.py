@@ -110,7 +110,7 @@ def checked_rows(
         clusters=clusters,
         blocks=blocks,
     )
-    if rows.sample.batch.weights is not None:
+    if rows.example.batch.weights is not None:
         raise UnsupportedError(
             "`evaluate`",
             "counts every instance once",
@@ -129,7 +129,7 @@ def checked_rows(
 
 def summarise(rows: Rows) -> PredictionSummary:
     """Return type and sizes of the predictions."""
-    predictions, clusters = rows.sample.predictions, rows.clusters
+    predictions, clusters = rows.example.predictions, rows.clusters
     return PredictionSummary(
         kind=type(predictions).__name__,
         n=rows.n,
@@ -172,7 +172,7 @@ def _visible(name: str) -> str:
 
 def has_counts(rows: Rows) -> bool:
     """Tell whether labels are counts over raters."""
-    return isinstance(rows.sample.batch, Counts)
+    return isinstance(rows.example.batch, Counts)
 
 
 def compares_pairs(statistic: Statistic) -> bool:

@@ -12,7 +12,7 @@ from typing import Any
 
 from credibly._arrays.notes import capital, counted
 from credibly.evaluation import coverage_sentences, verdict_sentences
-from credibly.evaluation.numbers import (
+from credibly.results.numbers import (
     at_most,
     chance_excluded,
     frequencies,

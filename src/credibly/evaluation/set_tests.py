@@ -14,7 +14,6 @@ import numpy as np
 from credibly._arrays.checks import InvalidRowsError
 from credibly._arrays.errors import CrediblyError
 from credibly._arrays.namespace import Array, HostArray, like, to_host
-from credibly.evaluation.numbers import shown
 from credibly.evaluation.rows import MOST_ROWS_UNASKED, has_counts
 from credibly.evaluation.words import Verdict, Word, at_level, evidence, tested_facts
 from credibly.evaluation.work import DRAWN_LABELS, IN_CLUSTERS, NOT_ASKED, Part, Stage, Work
@@ -23,6 +22,7 @@ from credibly.learners.basis import check_features
 from credibly.predictions import ClassPredictions, Dataset, Dirichlet, Ensemble, Point, Rows, as_labels
 from credibly.results.combinations import CombinationDetails, LocalDeviations
 from credibly.results.credal import CredalDetails, ValidityDetails, WeightsDetails
+from credibly.results.numbers import shown
 from credibly.results.tests import HypotestResult
 from credibly.results.witness import WitnessDetails
 from credibly.statistics.subsampled import random_rows
@@ -163,7 +163,7 @@ def _number(values: Any, row: int) -> float | str:
 
 def _is_set(rows: Rows, work: Work) -> str | None:
     """Say why a set is not tested; its mean was evaluated in any case."""
-    n, some = rows.n, rows.sample.predictions
+    n, some = rows.n, rows.example.predictions
     if isinstance(some, Point) or not isinstance(some, ClassPredictions):
         return NOT_ASKED
     if not work.tests:
@@ -257,12 +257,12 @@ def _regions(
 
 def _has_raters(rows: Rows, work: Work) -> str | None:
     """Say why the truth itself is not tested where labels are counts over raters."""
-    some = rows.sample.predictions
+    some = rows.example.predictions
     if not has_counts(rows) or not isinstance(some, ClassPredictions):
         return NOT_ASKED
     if not work.tests:
         return "tests=False"
-    if rows.sample.clusters is not None:
+    if rows.example.clusters is not None:
         return IN_CLUSTERS
     if isinstance(some, Ensemble) and some.holds_drawn_labels:
         return DRAWN_LABELS

@@ -197,14 +197,14 @@ class RealParts(Part):
 
 
 def _reals_apply(rows: Rows, work: Work) -> str | None:
-    return None if work.tests and isinstance(rows.sample.predictions, RealPredictions) else NOT_ASKED
+    return None if work.tests and isinstance(rows.example.predictions, RealPredictions) else NOT_ASKED
 
 
 def _run_reals(rows: Rows, work: Work) -> Asking[RealParts | None]:
     drawn = (work.n_resamples, work.seed)
     curves: list[Asking[Any]] = [asking_shares("pit", rows, work.level, *drawn, partial(work.tell, "curves"))]
     curves.append(asking_shares("coverage", rows, work.level, *drawn))
-    if not isinstance(rows.sample.predictions, Quantiles):
+    if not isinstance(rows.example.predictions, Quantiles):
         curves.append(asking_spread(rows, 1 - work.level, *drawn, n_bins=work.n_bins))
     pit, coverage, *spread = yield from side_by_side(curves)
     work.tell("curves", 1, 1)
@@ -251,7 +251,7 @@ MOST_STATISTICS = 6
 def _check_applies(rows: Rows, work: Work) -> str | None:
     if not work.tests or not work.statistics:
         return NOT_ASKED
-    given = rows.sample.predictions
+    given = rows.example.predictions
     if isinstance(given, Gaussian) and given.weights_by_row:
         return "they compare members, and with weights by row these are components of one distribution"
     if not has_members(given):
@@ -259,9 +259,9 @@ def _check_applies(rows: Rows, work: Work) -> str | None:
             "they compare members, and these predictions have none; if they are averages of an ensemble, "
             "evaluate its members"
         )
-    if rows.sample.predictions.n_members < 2:
+    if rows.example.predictions.n_members < 2:
         return "with one member it is the hypothesis of the calibration tests"
-    if rows.sample.clusters is not None and not isinstance(rows.sample.predictions, ClassPredictions):
+    if rows.example.clusters is not None and not isinstance(rows.example.predictions, ClassPredictions):
         return IN_CLUSTERS
     return None if _cheap(work) else _NOTHING_CHEAP
 
@@ -370,7 +370,7 @@ class RaterParts(Part):
 
 
 def _raters_apply(rows: Rows, work: Work) -> str | None:
-    classes = isinstance(rows.sample.predictions, ClassPredictions)
+    classes = isinstance(rows.example.predictions, ClassPredictions)
     return None if has_counts(rows) and classes else NOT_ASKED
 
 
@@ -401,7 +401,7 @@ MOST_FITTED = 20_000
 
 
 def _recalibration_applies(rows: Rows, work: Work) -> str | None:
-    some = rows.sample.predictions
+    some = rows.example.predictions
     clusters = rows.clusters
     few_clusters = clusters is not None and clusters.number < FOLDS
     if work.recalibrate is None:  # nobody asked: a preview of the repair that the diagnosis advises
@@ -537,12 +537,12 @@ class ScoreParts(Part):
 
 
 def _score_applies(rows: Rows, work: Work) -> str | None:
-    some = rows.sample.predictions
+    some = rows.example.predictions
     return None if isinstance(some, ClassPredictions) and not isinstance(some, Point) else NOT_ASKED
 
 
 def _run_score(rows: Rows, work: Work) -> ScoreParts | None:
-    some = rows.sample.predictions
+    some = rows.example.predictions
     if isinstance(some, Ensemble) and some.holds_drawn_labels:
         work.leave_out("unified score", DRAWN_LABELS)
         return None

@@ -73,7 +73,7 @@ def choose(
             f"got {statistics!r}",
             "Pass a list, even for a single item.",
         )
-    asked = _of_this_kind(rows.sample.predictions) if statistics is None else list(statistics)
+    asked = _of_this_kind(rows.example.predictions) if statistics is None else list(statistics)
     chosen: list[Statistic] = []
     reasons: Reasons = []
     for one in asked:
@@ -112,7 +112,7 @@ def _of_this_kind(predictions: Predictions) -> list[str | Statistic]:
 
 
 def _why_not(statistic: Statistic, rows: Rows, tests: bool) -> str | None:
-    predictions, labels = rows.sample.predictions, rows.sample.batch
+    predictions, labels = rows.example.predictions, rows.example.batch
     if statistic.traits.reduction == "opaque" and rows.loaded() is None:
         return "it needs all rows at once, and these come in chunks; read them with `load`"
     if not tests and compares_pairs(statistic):
@@ -137,7 +137,7 @@ def _why_not_unasked(statistic: Statistic, rows: Rows) -> str | None:
     if statistic.name == "mmd_ce":
         return "with its default label kernel it equals skce; name it with another `label_kernel`"
     what = STATED.get(statistic.name)
-    if what is not None and states_one(rows.sample.predictions, what):
+    if what is not None and states_one(rows.example.predictions, what):
         return f"all instances state the same {what}, and a slope needs two different ones"
     if compares_pairs(statistic) and rows.n < 2:
         return "it compares pairs, and there is one instance"
@@ -174,7 +174,7 @@ class GroupTask(Task):
     def of(cls, statistics: Sequence[Statistic], chunks: Rows, group: Any, size: int) -> GroupTask:
         """Plan the statistics for the rows of a group; which belong together is known of all rows."""
         own = chunks.of_group(group, size)
-        task = StatisticsTask(tuple(planned(statistics, own)), own.sample, chunks.clusters)
+        task = StatisticsTask(tuple(planned(statistics, own)), own.example, chunks.clusters)
         return cls(task, group)
 
     def sums(self, chunk: Dataset) -> Sums:
@@ -194,7 +194,7 @@ def _estimates(rows: Rows, work: Work) -> dict[str, Estimate]:
 
 
 def _has_groups(rows: Rows, work: Work) -> str | None:
-    return None if rows.sample.groups is not None and work.statistics else NOT_ASKED
+    return None if rows.example.groups is not None and work.statistics else NOT_ASKED
 
 
 def _groups(rows: Rows, work: Work) -> dict[str, dict[str, Estimate]]:
@@ -215,9 +215,9 @@ def _groups(rows: Rows, work: Work) -> dict[str, dict[str, Estimate]]:
 
 
 def _audited(rows: Rows, work: Work) -> str | None:
-    if rows.sample.groups is None or not work.tests or work.found["claims"] is not None:
+    if rows.example.groups is None or not work.tests or work.found["claims"] is not None:
         return NOT_ASKED
-    if not isinstance(rows.sample.predictions, (ClassPredictions, RealPredictions)):
+    if not isinstance(rows.example.predictions, (ClassPredictions, RealPredictions)):
         return "the rows are not predictions"
     return None
 
@@ -239,13 +239,13 @@ def _audit(rows: Rows, work: Work) -> AuditResult | None:
 
 def _splits(rows: Rows, work: Work) -> str | None:
     """Apply to predictions of classes and of real values."""
-    given = rows.sample.predictions
+    given = rows.example.predictions
     return None if isinstance(given, (ClassPredictions, RealPredictions)) else NOT_ASKED
 
 
 def _decomposition(rows: Rows, work: Work) -> BrierDecomposition | CrpsDecomposition | None:
     found: BrierDecomposition | CrpsDecomposition | None = None
-    if isinstance(rows.sample.predictions, ClassPredictions):
+    if isinstance(rows.example.predictions, ClassPredictions):
         found = decompose_brier(*rows.arguments, n_bins=work.n_bins)
     else:
         part = rows.take(random_rows(rows.n, min(rows.n, MOST_SPLIT), work.seed))
@@ -298,10 +298,10 @@ def _is_drawable(statistic: Statistic, rows: Rows, work: Work) -> bool:
     """Tell whether labels can be drawn for a statistic; where not, the reason is left."""
     try:
         require_sides(work.single, [statistic])
-        if rows.sample.clusters is None:
-            require_drawable(rows.sample.predictions, [statistic])
+        if rows.example.clusters is None:
+            require_drawable(rows.example.predictions, [statistic])
         else:  # two rows tell
-            few = work.single.sample.rows(slice(0, min(2, len(rows.sample))))
+            few = work.single.example.rows(slice(0, min(2, len(rows.example))))
             bound, labels = bound_in_clusters(_inner(statistic).bind, few, (0, 0))
             bound.wild_sums(labels, np.arange(len(few)), len(few))
     except UnsupportedError as error:

@@ -12,10 +12,10 @@ from credibly._arrays.namespace import namespace, to_host
 from credibly._arrays.notes import counted, unsaid
 from credibly._arrays.sums import State, count_cells
 from credibly.diagnosis import Diagnosis
-from credibly.evaluation.numbers import joined
 from credibly.evaluation.rows import has_counts
 from credibly.predictions import Classes, ClassPredictions, Dataset, Rows, as_point
 from credibly.predictions.passes import Sums, on_host
+from credibly.results.numbers import joined
 
 FEW_INSTANCES = 100
 FEW_PER_CLASS = 5
@@ -85,7 +85,7 @@ def data_warnings(
     if rows.n < FEW_INSTANCES:
         count = f"{'is' if rows.n == 1 else 'are'} only {counted(rows.n, 'instance')}"
         warnings.append(f"There {count}: expect wide intervals and wide acceptance regions.")
-    predictions = rows.sample.predictions
+    predictions = rows.example.predictions
     if isinstance(predictions, ClassPredictions):
         warnings += _precision(predictions)
         warnings += _probabilities(survey.states["predictions"], rows.n)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from credibly.evaluation.numbers import percent, percents, shown, shown_range
+from credibly.results.numbers import percent, percents, shown, shown_range
 
 Facts = Mapping[str, Any]
 Written = Callable[[Facts], str]

@@ -10,13 +10,13 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 
 from credibly.diagnosis import Diagnosis
-from credibly.evaluation.numbers import percent, shown, shown_range
 from credibly.evaluation.rows import PredictionSummary
 from credibly.evaluation.sentences import QUESTIONS, sentence_of
 from credibly.hypotests.resampling.pvalues import acceptance_region, fewest_resamples
 from credibly.results.audit import AuditResult
 from credibly.results.base import Result
 from credibly.results.decompositions import CrpsDecomposition
+from credibly.results.numbers import percent, shown, shown_range
 from credibly.results.tests import CheckDetails, HypotestResult
 from credibly.statistics.registry import story_of
 

@@ -100,7 +100,7 @@ def always(rows: Rows, work: Work) -> str | None:
 
 def to_classes(rows: Rows, work: Work) -> str | None:
     """Apply to predictions of classes."""
-    return None if isinstance(rows.sample.predictions, ClassPredictions) else NOT_ASKED
+    return None if isinstance(rows.example.predictions, ClassPredictions) else NOT_ASKED
 
 
 @dataclasses.dataclass(frozen=True)

@@ -5,6 +5,7 @@ from credibly.hypotests.calibration.calibration_test import calibration_test
 from credibly.hypotests.calibration.certificate import certificate
 from credibly.hypotests.calibration.corp import corp_curve
 from credibly.hypotests.calibration.crps_split import decompose_crps
+from credibly.hypotests.calibration.joint import joint_test
 from credibly.hypotests.calibration.pit import coverage_curve, pit_test
 from credibly.hypotests.calibration.planning import plan_labels
 from credibly.hypotests.calibration.reliability import reliability_curve, spread_curve
@@ -27,6 +28,7 @@ __all__ = [
     "credal_test",
     "decompose_crps",
     "inflate",
+    "joint_test",
     "pit_test",
     "plan_labels",
     "predictive_check",

@@ -11,7 +11,7 @@ import numpy as np
 from credibly._arrays.errors import InputError
 from credibly._arrays.namespace import Array
 from credibly._arrays.notes import Note
-from credibly.io.roles import BESIDE, ROLES, ROW_NUMBERS, Content, Said, require_held
+from credibly.io.roles import BESIDE, ROLES, ROW_NUMBERS, Content, ReadOptions, require_held
 from credibly.predictions.label_reading import numbers_of
 
 Columns = Mapping[str, Array]
@@ -70,22 +70,22 @@ def must_hold_numbers(name: str) -> bool:
     return name.lower() in _SINGLE or (field_of(name) is not None and not may_hold_text(name))
 
 
-def tabulate(content: Content, said: Said, label: str | None = None) -> None:
+def tabulate(content: Content, options: ReadOptions, label: str | None = None) -> None:
     """Sort the columns of a table into arrays, one row per instance.
 
     `label` is the column that is said to hold the labels.
     """
     if content.table is None:
         return
-    columns = _selected(content.table, said)
+    columns = _selected(content.table, options)
     if label is not None:
         others = [name for name in columns if name.lower() in _WHOLE["y"] and name != label]
         columns = {"y" if name == label else name: column for name, column in columns.items()}
         columns = {name: column for name, column in columns.items() if name not in others}
         content.note(f"labels are the column {label!r}")
-    if said.clusters is not None:
-        require_held("clusters", said.clusters, columns, "a column of the table")
-    roles = roles_of(columns, said)
+    if options.clusters is not None:
+        require_held("clusters", options.clusters, columns, "a column of the table")
+    roles = roles_of(columns, options)
     named = roles.get("id", "index").lower() not in ROW_NUMBERS
     if named and not {"member", "class"} & set(roles):
         roles |= _repeated(columns, roles)
@@ -103,7 +103,7 @@ def tabulate(content: Content, said: Said, label: str | None = None) -> None:
         table, members = _gather_members(table, roles)
     else:
         table, members = _member_columns(table, roles)
-    wide = _wide(table, roles, n_axes=1 if members is None else 2, chosen=said.columns)
+    wide = _wide(table, roles, n_axes=1 if members is None else 2, chosen=options.columns)
     content.arrays |= wide.arrays
     content.lone, content.classes = wide.lone or content.lone, content.classes or wide.classes
     unordered = lines or content.named_by == "lines"
@@ -125,24 +125,24 @@ def tabulate(content: Content, said: Said, label: str | None = None) -> None:
         content.member_axis = 1
 
 
-def _selected(table: Columns, said: Said) -> dict[str, Array]:
+def _selected(table: Columns, options: ReadOptions) -> dict[str, Array]:
     """Return the columns without those that are excluded; names that are not there are refused."""
-    for option, names in (("exclude", said.exclude), ("columns", said.columns or ())):
+    for option, names in (("exclude", options.exclude), ("columns", options.columns or ())):
         for name in names:
             require_held(option, name, table, "columns of the table")
-    return {name: column for name, column in table.items() if name not in set(said.exclude)}
+    return {name: column for name, column in table.items() if name not in set(options.exclude)}
 
 
-def roles_of(columns: Columns, said: Said) -> dict[str, str]:
+def roles_of(columns: Columns, options: ReadOptions) -> dict[str, str]:
     """Return which column plays which part; two for one part are refused, of ids the best is taken."""
-    found: dict[str, str] = {}
+    roles: dict[str, str] = {}
     for role, words in _WHOLE.items():
         names = [name for name in columns if name.lower() in words and columns[name].ndim == 1]
         names = [role] if role in names else names
         if role == "id":
-            names = _best_id(names, columns, said) or _named_ids(columns)
-        if role == "cluster" and said.clusters is not None and said.clusters in columns:
-            names = [said.clusters]
+            names = _best_id(names, columns, options) or _named_ids(columns)
+        if role == "cluster" and options.clusters is not None and options.clusters in columns:
+            names = [options.clusters]
         if len(names) > 1:
             raise InputError(
                 f"the table's {role}",
@@ -151,13 +151,13 @@ def roles_of(columns: Columns, said: Said) -> dict[str, str]:
                 f"Use `labels={names[0]!r}`, or rename one." if role == "y" else "Rename one.",
             )
         if names:
-            found[role] = names[0]
-    if "class" in found and not any(name.lower() in _PREFIXES for name in columns):
+            roles[role] = names[0]
+    if "class" in roles and not any(name.lower() in _PREFIXES for name in columns):
         # No value beside it: a column `class` in a wide table is the label.
-        name = found.pop("class")
-        if "y" not in found and "id" not in found:
-            found["y"] = name
-    return found
+        name = roles.pop("class")
+        if "y" not in roles and "id" not in roles:
+            roles["y"] = name
+    return roles
 
 
 _ANY_ID = re.compile(r".+(?:_id|_uuid|[a-z]I[dD])|.+ id", re.DOTALL)
@@ -170,14 +170,14 @@ def is_any_id(name: str) -> bool:
 
 def _named_ids(columns: Columns) -> list[str]:
     """Return the first column named like an id that names every row; one that repeats may be a cluster."""
-    found = (name for name in columns if is_any_id(name) and columns[name].ndim == 1)
-    return [name for name in found if len(set(columns[name].tolist())) == len(columns[name])][:1]
+    ids = (name for name in columns if is_any_id(name) and columns[name].ndim == 1)
+    return [name for name in ids if len(set(columns[name].tolist())) == len(columns[name])][:1]
 
 
-def _best_id(names: list[str], columns: Columns, said: Said) -> list[str]:
-    if said.id is not None:
-        require_held("id", said.id, columns, "a column of the table")
-        return [said.id]
+def _best_id(names: list[str], columns: Columns, options: ReadOptions) -> list[str]:
+    if options.id is not None:
+        require_held("id", options.id, columns, "a column of the table")
+        return [options.id]
     proper = [name for name in names if name.lower() not in ROW_NUMBERS] or names
     distinct = [name for name in proper if len(set(columns[name].tolist())) == len(columns[name])]
     return (distinct or proper)[:1]
@@ -211,7 +211,8 @@ def _wide(table: Columns, roles: Mapping[str, str], *, n_axes: int, chosen: Sequ
             plain[name] = column
     if "values" not in groups and _are_percentiles(list(groups.get("probs", ()))):
         groups["values"] = groups.pop("probs")
-        content.note(f"columns {shown([f'P{one}' for one in groups['values']])} are read as percentiles")
+        names = [f"P{percent}" for percent in groups["values"]]
+        content.note(f"columns {shown(names)} are read as percentiles")
     for field, parts in groups.items():
         stacked = _stack(field, parts, content)
         if stacked is not None:
@@ -303,10 +304,10 @@ def _stack(field: str, parts: dict[str, Array], content: Content) -> Array | Non
 
 def _are_percentiles(suffixes: list[str]) -> bool:
     """Tell whether numbers behind a P are percentiles: 10, 50, 90 lie as far from 0 as from 100."""
-    if len(suffixes) < 2 or not all(one.isascii() and one.isdigit() and len(one) < 3 for one in suffixes):
+    if len(suffixes) < 2 or not all(text.isascii() and text.isdigit() and len(text) < 3 for text in suffixes):
         return False
-    numbers = {int(one) for one in suffixes}
-    return 0 not in numbers and numbers == {100 - one for one in numbers}
+    numbers = {int(text) for text in suffixes}
+    return 0 not in numbers and numbers == {100 - number for number in numbers}
 
 
 def levels_of(suffixes: list[str], content: Content) -> Array:
@@ -326,7 +327,7 @@ def levels_of(suffixes: list[str], content: Content) -> Array:
     if digits:
         whole = 1 in lengths  # q5, q50, q95 are percent; q05, q50, q975 stand behind the point
         levels = [int(word) / 100 if whole else float(f"0.{word}") for word in words]
-        words = [f"{one:g}" for one in levels]
+        words = [f"{level:g}" for level in levels]
         content.note(f"quantile columns {shown(suffixes)} are read as levels {shown(words)}")
         return np.array(levels)
     try:
@@ -430,20 +431,20 @@ def _member_columns(
 ) -> tuple[dict[str, Array], list[Any] | None]:
     """Turn columns that name a member and a class into columns with a member axis."""
     for pattern in (_MEMBER_FIRST, _MEMBER_LAST):
-        found: dict[str, dict[int, Array]] = {}
+        parts_of: dict[str, dict[int, Array]] = {}
         for name, column in table.items():
             match = None if name in roles.values() else pattern.fullmatch(name)
             if match is not None and column.ndim == 1 and _is_part(match["rest"]):
-                found.setdefault(match["rest"], {})[int(match["member"])] = column
-        members = sorted({member for parts in found.values() for member in parts})
-        n_columns = sum(map(len, found.values()))
-        if len(members) < 2 or len(found) < 2:
+                parts_of.setdefault(match["rest"], {})[int(match["member"])] = column
+        members = sorted({member for parts in parts_of.values() for member in parts})
+        n_columns = sum(map(len, parts_of.values()))
+        if len(members) < 2 or len(parts_of) < 2:
             continue
-        if n_columns != len(members) * len(found):
+        if n_columns != len(members) * len(parts_of):
             raise InputError(
                 "columns of members",
                 "must exist for every member and class",
-                f"{n_columns} columns of {len(members)} members and {len(found)} classes",
+                f"{n_columns} columns of {len(members)} members and {len(parts_of)} classes",
                 "Add the missing ones.",
             )
         kept = {
@@ -452,7 +453,7 @@ def _member_columns(
             if name in roles.values() or pattern.fullmatch(name) is None
         }
         stacked = {
-            rest: np.stack([parts[member] for member in members], axis=-1) for rest, parts in found.items()
+            rest: np.stack([parts[member] for member in members], axis=-1) for rest, parts in parts_of.items()
         }
         return kept | stacked, list(members)
     return table, None

@@ -185,23 +185,23 @@ def _place_posterior(xarray: Any, path: str, engine: str, content: Content) -> N
     """Read the groups ArviZ writes: draws of labels or of their probabilities, and the observed data."""
     observed = _variables(xarray, path, engine, OBSERVED)
     predicted = _variables(xarray, path, engine, PREDICTED)
-    readings = {name: drawn(name, one, observed.get(name)) for name, one in predicted.items()}
+    readings = {name: drawn(name, draws, observed.get(name)) for name, draws in predicted.items()}
     if not predicted:
         readings = stated_probabilities(_variables(xarray, path, engine, POSTERIOR), observed)
-    labelled = {name: one for name, one in readings.items() if one.labels is not None}
-    for name, one in (labelled or readings).items():
-        kind = "samples" if isinstance(one.predictions, Samples) else "probs"
-        arrays = {kind: np.asarray(one.predictions._leading)}
-        content.variables[name] = arrays | ({} if one.labels is None else {"y": one.labels}), one.notes
+    labelled = {name: part for name, part in readings.items() if part.labels is not None}
+    for name, part in (labelled or readings).items():
+        kind = "samples" if isinstance(part.predictions, Samples) else "probs"
+        arrays = {kind: np.asarray(part.predictions._leading)}
+        content.variables[name] = arrays | ({} if part.labels is None else {"y": part.labels}), part.notes
     content.member_axis = 1
 
 
 def _variables(xarray: Any, path: str, engine: str, group: str) -> dict[str, Any]:
     """Return the variables of a group, none where there is no such group."""
     try:
-        with xarray.open_dataset(path, engine=engine, group=group) as found:
-            require_loadable(f"'{path}'", f"its group {group!r}", int(found.nbytes))
-            return {str(name): variable.load() for name, variable in found.data_vars.items()}
+        with xarray.open_dataset(path, engine=engine, group=group) as dataset:
+            require_loadable(f"'{path}'", f"its group {group!r}", int(dataset.nbytes))
+            return {str(name): variable.load() for name, variable in dataset.data_vars.items()}
     except FileError:
         raise
     except (OSError, KeyError):
@@ -216,10 +216,10 @@ def _require_own_storage(path: str) -> None:
         for name in group:
             if isinstance(group.get(name, getlink=True), h5py.ExternalLink):
                 return f"{name!r} is a link into another file"
-            found = group.get(name)
-            if isinstance(found, h5py.Dataset) and (found.external or found.is_virtual):
+            entry = group.get(name)
+            if isinstance(entry, h5py.Dataset) and (entry.external or entry.is_virtual):
                 return f"{name!r} is stored in another file"
-            inside = look(found) if isinstance(found, h5py.Group) else None
+            inside = look(entry) if isinstance(entry, h5py.Group) else None
             if inside is not None:
                 return inside
         return None

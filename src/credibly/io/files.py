@@ -87,22 +87,22 @@ def find_format(path: str) -> tuple[str, str | None]:
     require_file(path)
     with reading(path, named or "data"), open(path, "rb") as file:  # noqa: PTH123 - the path as given
         start = file.read(16)
-    found = _format_of_bytes(path, start)
-    if extension in _PICKLES or found == "pickle":
+    form = _format_of_bytes(path, start)
+    if extension in _PICKLES or form == "pickle":
         # Older torch files start like a pickle; torch itself knows how to read them safely.
         if named == ".pt":
             return ".pt", None
         raise refuse_pickle(path, f"it is a pickle file ({extension or 'by its first bytes'})")
-    if found == "gzip" and extension == ".gz":
+    if form == "gzip" and extension == ".gz":
         inner = Path(path).with_suffix("").suffix.lower()
         if _SAME.get(inner, inner) in _TEXT:
             return _SAME.get(inner, inner), None
-    if found in ("gzip", "bzip2", "xz"):
-        raise FileError(f"'{path}'", "must be unpacked", f"it is {found}-compressed", "Unpack it first.")
-    if found is not None:
-        if found == named or (found, named) == (".npz", ".pt"):
-            return found, None
-        return found, f"the file is called {extension or 'without extension'} but holds {found}"
+    if form in ("gzip", "bzip2", "xz"):
+        raise FileError(f"'{path}'", "must be unpacked", f"it is {form}-compressed", "Unpack it first.")
+    if form is not None:
+        if form == named or (form, named) == (".npz", ".pt"):
+            return form, None
+        return form, f"the file is called {extension or 'without extension'} but holds {form}"
     if named in _BINARY or named == ".pt" or not start:
         evidence = f"it starts with {start[:8]!r}" if start else "it is empty"
         raise FileError(
@@ -202,8 +202,8 @@ def matching_urls(pattern: str) -> list[str]:
     files, inside = _file_system(pattern)
     before = pattern.removesuffix(inside.lstrip("/"))  # protocol and host, which names inside do not repeat
     with _asking(pattern):
-        found = [str(one) for one in files.glob(inside)]
-    return in_natural_order([f"{before}{one.lstrip('/')}" for one in found])
+        paths = [str(path) for path in files.glob(inside)]
+    return in_natural_order([f"{before}{path.lstrip('/')}" for path in paths])
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from credibly._arrays.errors import CrediblyError, FileError, MissingExtraError,
 from credibly.io.files import digest_of, path_text
 from credibly.io.loading import arranged, assemble, opened
 from credibly.io.naming import assign_roles
-from credibly.io.roles import Content, Said
+from credibly.io.roles import Content, ReadOptions
 from credibly.predictions import Dataset, Ensemble, LabelCounts, OverClasses, Point
 from credibly.results.base import Result
 
@@ -101,11 +101,12 @@ class Inspection(Result):
             return ()
         if self.kind in ("prediction-sets", "prediction-intervals"):
             return ("set_coverage",)
-        fitting = {name: one for name, one in statistics.items() if self.labels in one.traits.labels}
-        return tuple(name for name, one in fitting.items() if self._allows(one))
+        return tuple(name for name, statistic in statistics.items() if self._allows(statistic))
 
     def _allows(self, statistic: Any) -> bool:
         """Tell whether the first row says what a statistic needs: quantiles have no density, for example."""
+        if self.labels not in statistic.traits.labels:
+            return False
         try:
             statistic.require_predictions(self._first)
             if statistic.traits.reduction == "sum":
@@ -164,24 +165,24 @@ def inspect(
     FileError
         If the file cannot be read at all.
     """
-    said = Said(**{option: value for option, value in locals().items() if option != "path"})
+    options = ReadOptions(**{option: value for option, value in locals().items() if option != "path"})
     name = path_text(path)
     content = Content("", {}, source=f"<{type(path).__name__}>")
     arrays: tuple[ArrayFacts, ...] = ()
     problems: list[str] = []
     data: Dataset | None = None
     size, digest = 0, ""
-    with _collected(problems), opened(path, said) as (held, here):
-        content, table = held, held.table
+    with _collected(problems), opened(path, options) as (opened_content, here):
+        content, table = opened_content, opened_content.table
         arrays = _facts(content.arrays if table is None else table)
         with _collected(problems):
-            given = arranged(content, here)
+            labels_by_role = arranged(content, here)
             arrays = arrays if table is None else _facts(content.arrays)
-            assign_roles(content, here, given)
+            assign_roles(content, here, labels_by_role)
             data = assemble(content, here, problems)
         size = 0 if name is None else Path(content.source).stat().st_size
         digest = digest_of(content)
-    found = Inspection(
+    facts = Inspection(
         source=name or content.source,
         format=content.format,
         size=size,
@@ -195,8 +196,8 @@ def inspect(
         problems=tuple(problems),
         notes=(*content.notes, *(() if data is None else _of_predictions(data.predictions))),
     )
-    object.__setattr__(found, "_first", None if data is None else data.predictions[:1])  # no fact of the file
-    return found
+    object.__setattr__(facts, "_first", None if data is None else data.predictions[:1])  # no fact of the file
+    return facts
 
 
 @contextmanager

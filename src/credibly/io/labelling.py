@@ -19,22 +19,22 @@ from credibly._arrays.namespace import Array, is_numpy, to_host
 from credibly.io.columns import Columns, field_of, roles_of, shown
 from credibly.io.files import path_text, read_content
 from credibly.io.naming import use_canonical_names
-from credibly.io.roles import ROLES, ROW_NUMBERS, Content, Said, described
+from credibly.io.roles import ROLES, ROW_NUMBERS, Content, ReadOptions, described
 from credibly.predictions import LabelCounts
 from credibly.predictions.convert import is_frame
 from credibly.predictions.joining import order_by_index, order_by_name
 from credibly.predictions.label_reading import label_values, numbers_of
 
 
-def label_source(given: Any, content: Content) -> str | Content:
+def label_source(labels: Any, content: Content) -> str | Content:
     """Return the name of a column or array of the same file, or what holds the labels outside it."""
-    text = path_text(given)
+    text = path_text(labels)
     if text is None:
-        return _labels_in_memory(given)
+        return _labels_in_memory(labels)
     aliases = ROLES[text].aliases if text in ROLES else ()
-    held = content.arrays if content.table is None else content.table
+    arrays = content.arrays if content.table is None else content.table
     for name in (text, *aliases, *(["counts"] if text == "label_counts" else [])):
-        if name in held:
+        if name in arrays:
             return name
     if content.table is not None and text in ROLES and ROLES[text].prefixes:
         return Content("", {}, notes=[], meta={"role": text})  # several columns make it up
@@ -42,41 +42,43 @@ def label_source(given: Any, content: Content) -> str | Content:
         raise InputError(
             "`labels`",
             "must name a file or an array of the predictions' file",
-            f"there is no file {text!r}, and the arrays are {', '.join(held)}",
-            nearest(text, held),
+            f"there is no file {text!r}, and the arrays are {', '.join(arrays)}",
+            nearest(text, arrays),
         )
     other = read_content(text)
     content.paths.append(text)
     return other
 
 
-def _labels_in_memory(given: Any) -> Content:
+def _labels_in_memory(labels: Any) -> Content:
     """Return labels in Python as what a file would hold: columns of a frame, or one array with its index."""
-    if isinstance(given, LabelCounts):
-        return Content("", {"label_counts": to_host(given.counts)})
-    if is_frame(given):
-        return read_content(given)
-    index = getattr(given, "index", None)
-    index = None if callable(index) or not hasattr(given, "iloc") else index
-    return Content("", {"y": text_or_numbers(given, "labels")}, index=index)
+    if isinstance(labels, LabelCounts):
+        return Content("", {"label_counts": to_host(labels.counts)})
+    if is_frame(labels):
+        return read_content(labels)
+    index = getattr(labels, "index", None)
+    index = None if callable(index) or not hasattr(labels, "iloc") else index
+    return Content("", {"y": text_or_numbers(labels, "labels")}, index=index)
 
 
-def joined_labels(other: Content, content: Content, said: Said) -> tuple[dict[str, Array], Array | None]:
+def joined_labels(
+    other: Content, content: Content, options: ReadOptions
+) -> tuple[dict[str, Array], Array | None]:
     """Return the labels of another file or table in the order of the predictions, and that order.
 
     The order is None where rows are matched by their places.
     """
     if "role" in other.meta:
         role = str(other.meta["role"])
-        found = next((one for one in (role, "counts") if one in content.arrays), role)
-        return {label_role(role): content.arrays.pop(found)}, None
+        label_name = next((alias for alias in (role, "counts") if alias in content.arrays), role)
+        return {label_role(role): content.arrays.pop(label_name)}, None
     outside = bool(other.source)
     set_aside_all(other)
     named: str | None = None
     if other.table is not None:
         names = [name for name in other.table if name.lower() in ROW_NUMBERS]
-        arrays, notes = label_table(other.table, said, content.classes or ())
-        others = roles_of(other.table, said) if said.id in (None, *other.table) else {}
+        arrays, notes = label_table(other.table, options, content.classes or ())
+        others = roles_of(other.table, options) if options.id in (None, *other.table) else {}
         named = others.get("id", names[0] if names else None)
         if set(arrays) <= {"id"}:
             arrays |= _several_columns(other, content, named)
@@ -85,13 +87,13 @@ def joined_labels(other: Content, content: Content, said: Said) -> tuple[dict[st
     else:
         use_canonical_names(other)
         named = other.id_name or ("id" if "id" in other.arrays else None)
-        if said.id is not None and said.id in other.arrays:
-            other.arrays["id"] = other.arrays.pop(said.id)
+        if options.id is not None and options.id in other.arrays:
+            other.arrays["id"] = other.arrays.pop(options.id)
     if outside:
         content.note(*(f"labels file: {note}" for note in other.notes))
-    given = _chosen_labels(other)
+    labels = _chosen_labels(other)
     order = _order(content, other, named, outside)
-    return {name: one if order is None else one[order] for name, one in given.items()}, order
+    return {name: array if order is None else array[order] for name, array in labels.items()}, order
 
 
 def _several_columns(other: Content, content: Content, named: str | None) -> dict[str, Array]:
@@ -129,37 +131,37 @@ def _may_name(column: Array) -> bool:
     return column.dtype.kind != "f" or bool((np.isfinite(column) & (column == np.rint(column))).all())
 
 
-def shared_id(own: Columns, other: Columns) -> str | None:
+def shared_id(columns: Columns, other: Columns) -> str | None:
     """Return the column that names the same instances in both tables in another order, where no id does."""
     words = {"id", *ROLES["id"].aliases, *ROLES["id"].columns} - set(ROW_NUMBERS)
-    if all(any(name.lower() in words for name in table) for table in (own, other)):
+    if all(any(name.lower() in words for name in table) for table in (columns, other)):
         return None
-    for name in own:
+    for name in columns:
         if name not in other or name.lower() in ROW_NUMBERS:
             continue
-        if not all(_may_name(table[name]) for table in (own, other)):
+        if not all(_may_name(table[name]) for table in (columns, other)):
             continue
-        keys, found = own[name].tolist(), other[name].tolist()
-        if keys != found and len(set(keys)) == len(keys) and set(keys) == set(found):
+        keys, others = columns[name].tolist(), other[name].tolist()
+        if keys != others and len(set(keys)) == len(keys) and set(keys) == set(others):
             return name
     return None
 
 
 def _order(content: Content, other: Content, named: str | None, outside: bool) -> Array | None:
     """Return how the rows of labels are to be put to stand beside their predictions; None as they are."""
-    own, theirs = content.arrays.get("id"), other.arrays.get("id")
-    if own is not None and theirs is not None:
+    ids, label_ids = content.arrays.get("id"), other.arrays.get("id")
+    if ids is not None and label_ids is not None:
         if content.counts_rows or (named or "").lower() in ROW_NUMBERS:
-            order, notes = order_by_index(own, theirs, what="labels")
+            order, notes = order_by_index(ids, label_ids, what="labels")
         else:
             remedy = "Select the same instances in both, or leave the ids out of one: `exclude=[...]`."
-            order, notes = order_by_name(own, theirs, what="the labels", remedy=remedy)
+            order, notes = order_by_name(ids, label_ids, what="the labels", remedy=remedy)
             if order is not None:
                 notes = (*notes, f"labels are joined with the predictions by {named or 'id'!r}")
     elif content.index is not None and other.index is not None:
         order, notes = order_by_index(content.index, other.index, what="labels")
     else:
-        if theirs is not None and other.arrays.get("raters") is not None:
+        if label_ids is not None and other.arrays.get("raters") is not None:
             content.note(
                 "the predictions have no ids: raters' labels are paired in the order of first appearance"
             )
@@ -188,8 +190,8 @@ def set_aside_all(content: Content) -> None:
     classes, meta, axis = (content.arrays.pop(name, None) for name in ("classes", "meta", "member_axis"))
     if classes is not None:
         if classes.ndim != 1 or classes.dtype.kind not in "Uiu":
-            found = described({"classes": classes})
-            raise InputTypeError("`classes`", "must be a list of names", f"got {found}", "Save strings.")
+            arrays = described({"classes": classes})
+            raise InputTypeError("`classes`", "must be a list of names", f"got {arrays}", "Save strings.")
         content.set_aside("classes", classes.tolist())
     if meta is not None:
         text = str(meta.ravel()[0]) if meta.size == 1 and meta.dtype.kind == "U" else None
@@ -207,14 +209,16 @@ def set_aside_all(content: Content) -> None:
 # A table of labels: what is no id and no index holds them
 
 
-def label_table(table: Columns, said: Said, taken: Iterable[str]) -> tuple[dict[str, Array], list[str]]:
+def label_table(
+    table: Columns, options: ReadOptions, taken: Iterable[str]
+) -> tuple[dict[str, Array], list[str]]:
     """Return the labels of a table by role, with their ids, and what was read; see `Content.label_columns`.
 
     Parameters
     ----------
     table : mapping of str to array
         Columns of a file or data frame.
-    said : Said
+    options : ReadOptions
         What the user says about the file.
     taken : iterable of str
         Class names of the predictions, which columns of counts or one-hot labels repeat.
@@ -226,8 +230,8 @@ def label_table(table: Columns, said: Said, taken: Iterable[str]) -> tuple[dict[
     notes : list of str
         What was read.
     """
-    columns = {name: column for name, column in table.items() if name not in set(said.exclude)}
-    roles = roles_of(columns, said) if said.id in (None, *columns) else {}
+    columns = {name: column for name, column in table.items() if name not in set(options.exclude)}
+    roles = roles_of(columns, options) if options.id in (None, *columns) else {}
     notes: list[str] = []
     arrays: dict[str, Array] = {}
     ids = columns.get(roles["id"]) if "id" in roles else None
@@ -280,19 +284,19 @@ def _rater_lines(
             f"found {shown(columns)}",
             "Name it `label`.",
         )
-    ids, raters, labels = (columns[one].tolist() for one in (roles["id"], roles["rater"], name))
-    instances = {one: i for i, one in enumerate(dict.fromkeys(ids))}
-    people = {one: j for j, one in enumerate(dict.fromkeys(raters))}
+    ids, raters, labels = (columns[role].tolist() for role in (roles["id"], roles["rater"], name))
+    instances = {instance: i for i, instance in enumerate(dict.fromkeys(ids))}
+    people = {rater: j for j, rater in enumerate(dict.fromkeys(raters))}
     cells: list[list[Any]] = [[""] * len(people) for _ in instances]
-    for one, who, label in zip(ids, raters, labels, strict=True):
-        if cells[instances[one]][people[who]] != "":
+    for instance, rater, label in zip(ids, raters, labels, strict=True):
+        if cells[instances[instance]][people[rater]] != "":
             raise InputError(
                 "a table of raters",
                 "must hold one label per instance and rater",
-                f"rater {who!r} labelled {one!r} twice",
+                f"rater {rater!r} labelled {instance!r} twice",
                 "Remove one.",
             )
-        cells[instances[one]][people[who]] = str(label)
+        cells[instances[instance]][people[rater]] = str(label)
     note = f"one row per instance and rater; {len(people)} raters of {len(instances)} instances"
     return {"raters": np.array(cells, dtype=np.str_), "id": np.array(list(instances))}, [note]
 
@@ -304,7 +308,7 @@ def counts_of_shares(shares: Array, n_raters: int) -> LabelCounts:
     whole = np.round(counts)
     require_rows(
         (shares, counts, whole),
-        lambda _, own, near: (np.abs(own - near).max(axis=1) > 0.05) | (near.sum(axis=1) != n_raters),
+        lambda _, count, near: (np.abs(count - near).max(axis=1) > 0.05) | (near.sum(axis=1) != n_raters),
         name="labels",
         rule=f"must be shares of {n_raters} raters",
         fact=lambda row, *_: f"holds {row.tolist()}",

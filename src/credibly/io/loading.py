@@ -28,7 +28,7 @@ from credibly.io.labelling import (
 from credibly.io.limits import located, reworded
 from credibly.io.nameless import share_of_distributions
 from credibly.io.naming import assign_roles, use_canonical_names
-from credibly.io.roles import KINDS, RAW_LOGITS, ROLES, Content, Said, described, require_held
+from credibly.io.roles import KINDS, RAW_LOGITS, ROLES, Content, ReadOptions, described, require_held
 from credibly.predictions import Dataset, LabelCounts, OverClasses, Predictions, as_labels
 from credibly.predictions.dataset import named
 from credibly.predictions.label_reading import counts_of_raters, named_classes, numbers_of
@@ -134,19 +134,19 @@ def load(
     ...     cr.load(path).predictions
     Point(n=2, k=2, dtype=float64)
     """
-    said = Said(**{option: value for option, value in locals().items() if option != "path"})
+    options = ReadOptions(**{option: value for option, value in locals().items() if option != "path"})
     name = path_text(path)
-    with located(name or f"<{type(path).__name__}>"), opened(path, said) as (content, here):
-        given = arranged(content, here)
-        assign_roles(content, here, given)
+    with located(name or f"<{type(path).__name__}>"), opened(path, options) as (content, here):
+        labels_by_role = arranged(content, here)
+        assign_roles(content, here, labels_by_role)
         data = assemble(content, here, [] if drop_invalid else None)
         data = replace(data, digest=digest_of(content), source=name or data.source)
-    return _remembered(data, said)
+    return _remembered(data, options)
 
 
-def _remembered(data: Dataset, said: Said) -> Dataset:
+def _remembered(data: Dataset, options: ReadOptions) -> Dataset:
     """Let the data know what was said about their file, if words and numbers can say it."""
-    spoken = {name: plain(value) for name, value in vars(said).items() if value is not None}
+    spoken = {name: plain(value) for name, value in vars(options).items() if value is not None}
     if data.source and not data.source.startswith("<") and None not in spoken.values():
         kept = {name: value for name, value in spoken.items() if value is not False and value != []}
         object.__setattr__(data, "read", kept)
@@ -154,51 +154,51 @@ def _remembered(data: Dataset, said: Said) -> Dataset:
 
 
 @contextmanager
-def opened(path: Any, said: Said) -> Iterator[tuple[Content, Said]]:
+def opened(path: Any, options: ReadOptions) -> Iterator[tuple[Content, ReadOptions]]:
     """Give what a file or table holds, and what is said about it with labels that can be opened here.
 
     Copies of what lies elsewhere are there until the end.
     """
-    name, labels = path_text(path), path_text(said.labels)
-    with local_copy(name) as own, local_copy(labels) as beside:
-        content = read_content(path if name is None else own)
-        yield content, said if labels is None else replace(said, labels=beside)
+    name, labels = path_text(path), path_text(options.labels)
+    with local_copy(name) as file, local_copy(labels) as labels_file:
+        content = read_content(path if name is None else file)
+        yield content, options if labels is None else replace(options, labels=labels_file)
 
 
-def arranged(content: Content, said: Said) -> dict[str, Array] | None:
+def arranged(content: Content, options: ReadOptions) -> dict[str, Array] | None:
     """Sort the columns of a table, and return the labels that are given beside it, joined by their ids."""
     set_aside_all(content)
-    _choose_variable(content, said)
-    _set_attributes_aside(content, said, elsewhere=said.labels is not None)
-    source = None if said.labels is None else label_source(said.labels, content)
-    given, beside = None, _attributes_beside(source, content, said)
-    if said.id is None and isinstance(source, Content) and content.table and source.table:
-        said = replace(said, id=shared_id(content.table, source.table))
+    _choose_variable(content, options)
+    _set_attributes_aside(content, options, elsewhere=options.labels is not None)
+    source = None if options.labels is None else label_source(options.labels, content)
+    labels, beside = None, _attributes_beside(source, content, options)
+    if options.id is None and isinstance(source, Content) and content.table and source.table:
+        options = replace(options, id=shared_id(content.table, source.table))
     if isinstance(source, str) and content.table is None:
-        given = {label_role(source): content.arrays.pop(source)}
+        labels = {label_role(source): content.arrays.pop(source)}
         content.note(f"labels are the file's array {source!r}")
-    tabulate(content, said, source if isinstance(source, str) else None)
-    for name in said.exclude if content.table is None else ():
+    tabulate(content, options, source if isinstance(source, str) else None)
+    for name in options.exclude if content.table is None else ():
         content.arrays.pop(name, None)
-    if said.classes is not None:
-        _name_classes(content, [str(name) for name in said.classes])
+    if options.classes is not None:
+        _name_classes(content, [str(name) for name in options.classes])
     use_canonical_names(content)
-    _name_clusters(content, said.clusters)
-    if said.id is not None and "id" not in content.arrays and said.id in content.arrays:
-        content.arrays["id"], content.id_name = content.arrays.pop(said.id), said.id
+    _name_clusters(content, options.clusters)
+    if options.id is not None and "id" not in content.arrays and options.id in content.arrays:
+        content.arrays["id"], content.id_name = content.arrays.pop(options.id), options.id
     if source is None or isinstance(source, str):
-        return given
-    given, order = joined_labels(source, content, said)
-    content.attributes |= {name: one if order is None else one[order] for name, one in beside.items()}
-    content.attributes = {str(name): content.attributes[str(name)] for name in said.groups or ()}
-    return given
+        return labels
+    labels, order = joined_labels(source, content, options)
+    content.attributes |= {name: array if order is None else array[order] for name, array in beside.items()}
+    content.attributes = {str(name): content.attributes[str(name)] for name in options.groups or ()}
+    return labels
 
 
-def _choose_variable(content: Content, said: Said) -> None:
+def _choose_variable(content: Content, options: ReadOptions) -> None:
     """Take the one variable of a posterior that is evaluated; of several the user names one."""
     if not content.variables:
         return
-    names = [str(name) for name in said.columns or content.variables if name not in said.exclude]
+    names = [str(name) for name in options.columns or content.variables if name not in options.exclude]
     if len(names) != 1 or names[0] not in content.variables:
         raise InputError(
             "the variable of the posterior",
@@ -223,42 +223,44 @@ def _name_clusters(content: Content, name: str | None) -> None:
     content.arrays["cluster"] = content.arrays[name] if name in ROLES else content.arrays.pop(name)
 
 
-def _set_attributes_aside(content: Content, said: Said, *, elsewhere: bool) -> None:
+def _set_attributes_aside(content: Content, options: ReadOptions, *, elsewhere: bool) -> None:
     """Take the columns that the user names as groups out of what is given a role.
 
     Where labels stand `elsewhere`, attributes may stand beside them.
     """
-    held = content.arrays if content.table is None else content.table
-    names = [str(name) for name in said.groups or ()]
+    table = content.arrays if content.table is None else content.table
+    names = [str(name) for name in options.groups or ()]
     for name in names:
         if not elsewhere:
-            require_held("groups", name, held, _ATTRIBUTES)
+            require_held("groups", name, table, _ATTRIBUTES)
         if names.count(name) > 1:
             raise InputError("`groups`", "must name each column once", f"got {name!r} twice", "Name it once.")
-    own = [name for name in names if name in held]
-    _require_labels_left(held, own, said.labels)
+    here = [name for name in names if name in table]
+    _require_labels_left(table, here, options.labels)
     # a hospital may be a group and, at the same time, what its rows share
-    content.attributes = {name: held[name] if name == said.clusters else held.pop(name) for name in own}
+    content.attributes = {name: table[name] if name == options.clusters else table.pop(name) for name in here}
 
 
-def _attributes_beside(source: str | Content | None, content: Content, said: Said) -> dict[str, Array]:
+def _attributes_beside(
+    source: str | Content | None, content: Content, options: ReadOptions
+) -> dict[str, Array]:
     """Take the attributes that the predictions' file does not hold out of that of the labels."""
-    names = [str(name) for name in said.groups or () if str(name) not in content.attributes]
+    names = [str(name) for name in options.groups or () if str(name) not in content.attributes]
     if not names:
         return {}
-    held: dict[str, Array] = {}
+    columns: dict[str, Array] = {}
     if isinstance(source, Content):
-        held = source.arrays if source.table is None else source.table
-    own = content.arrays if content.table is None else content.table
+        columns = source.arrays if source.table is None else source.table
+    of_predictions = content.arrays if content.table is None else content.table
     for name in names:
-        if name not in held:
-            require_held("groups", name, {**own, **held}, _ATTRIBUTES)
-    return {name: held.pop(name) for name in names}
+        if name not in columns:
+            require_held("groups", name, {**of_predictions, **columns}, _ATTRIBUTES)
+    return {name: columns.pop(name) for name in names}
 
 
-def _require_labels_left(held: dict[str, Array], names: list[str], labels: Any) -> None:
+def _require_labels_left(columns: dict[str, Array], names: list[str], labels: Any) -> None:
     """Raise where a group is the only column that can be the labels: groups must not be made from those."""
-    observed = [name for name in held if name.lower() in ("y", *ROLES["y"].aliases)]
+    observed = [name for name in columns if name.lower() in ("y", *ROLES["y"].aliases)]
     taken = [labels] if labels in names else [name for name in observed if name in names]
     if taken and (labels in names or (labels is None and len(taken) == len(observed))):
         raise InputError(
@@ -285,10 +287,8 @@ def _name_classes(content: Content, names: list[str]) -> None:
 def rows_of(
     array: Array,
     labels: Array | LabelCounts,
+    options: ReadOptions,
     *,
-    kind: str | None,
-    member_axis: int | None,
-    member_weights: Sequence[float] | None,
     name: str,
     first: int,
 ) -> Dataset:
@@ -296,31 +296,30 @@ def rows_of(
 
     `first` is the index of the first of them among all rows, for what an error says.
     """
-    members_first = array.ndim == 3 and member_axis == 0
+    members_first = array.ndim == 3 and options.member_axis == 0
     few = array[:, :_FEW_ROWS] if members_first else array[:_FEW_ROWS]
     real = is_numpy(array) and array.ndim > 1 and array.dtype.kind == "f"
-    if kind is None and real and share_of_distributions(few) == 1:
-        kind = "probs"  # whether all rows are is checked once, when the predictions are made
+    if options.kind is None and real and share_of_distributions(few) == 1:
+        options = replace(options, kind="probs")  # all rows are checked when the predictions are made
     n = int(array.shape[1 if members_first else 0])
-    given = {"label_counts": labels.counts} if isinstance(labels, LabelCounts) else {"y": labels}
+    labels_by_role = {"label_counts": labels.counts} if isinstance(labels, LabelCounts) else {"y": labels}
     content = Content(".npy", {"array": array}, lone="array", source=name)
-    said = Said(kind=kind, member_axis=member_axis, member_weights=member_weights)
     with located(f"{name}, rows {first} to {first + n - 1}", first):
-        assign_roles(content, said, given)
-        return assemble(content, said)
+        assign_roles(content, options, labels_by_role)
+        return assemble(content, options)
 
 
 # From roles to checked predictions and labels; rows are dropped on purpose only, and on the record
 
 
-def assemble(content: Content, said: Said, problems: list[str] | None = None) -> Dataset:
+def assemble(content: Content, options: ReadOptions, problems: list[str] | None = None) -> Dataset:
     """Check everything; rows that break a rule are dropped only where there is a list to tell of it."""
     total, dropped = content.n, []
-    _ignore(content, said)
+    _ignore(content, options)
     while True:
         try:
-            predictions = _make(content, said)
-            labels = _resolve_labels(content, predictions, said)
+            predictions = _make(content, options)
+            labels = _resolve_labels(content, predictions, options)
             _check_beside(content, predictions)
             break
         except InvalidRowsError as error:
@@ -353,20 +352,20 @@ def assemble(content: Content, said: Said, problems: list[str] | None = None) ->
         notes=tuple(dict.fromkeys((*content.notes, *dropped, *predictions.notes))),
         source=content.source,
         dropped=total - content.n,
-        others={name: one for name, one in content.rest.items() if one.shape == (content.n,)},
+        others={name: column for name, column in content.rest.items() if column.shape == (content.n,)},
     )
 
 
-def _ignore(content: Content, said: Said) -> None:
+def _ignore(content: Content, options: ReadOptions) -> None:
     """Leave out the rows whose label stands for none."""
     labels = content.arrays.get("y")
-    if said.ignore_label is None:
+    if options.ignore_label is None:
         return
     if labels is None or labels.shape[1:] not in ((), (1,)):
         content.note("`ignore_label` is not used: the labels are not one class per instance")
         return
     words = [str(word) for word in labels.ravel().tolist()]
-    value = str(said.ignore_label)
+    value = str(options.ignore_label)
     ignored = np.array([word == value or word == f"{value}.0" for word in words])
     if ignored.all():
         raise InputError("`ignore_label`", "must leave labels", f"all are {value!r}", "Check the labels.")
@@ -391,14 +390,16 @@ def _normalised(content: Content) -> None:
     )
 
 
-def _make(content: Content, said: Said) -> Predictions:
+def _make(content: Content, options: ReadOptions) -> Predictions:
     """Build the predictions, which check themselves."""
     made = KINDS[str(content.kind)]
-    if said.normalise and content.kind == "probs":
+    if options.normalise and content.kind == "probs":
         _normalised(content)
     arrays = [content.arrays[name] for name in made.fields]
-    weights = content.arrays.get("member_weights") if said.member_weights is None else said.member_weights
-    raw = {"raw": True} if said.kind == RAW_LOGITS else {}
+    weights = (
+        content.arrays.get("member_weights") if options.member_weights is None else options.member_weights
+    )
+    raw = {"raw": True} if options.kind == RAW_LOGITS else {}
     weighted = content.kind in ("probs", "logits", "alpha", "gaussian") and content.has_members
     if weights is None or weighted:
         return made.make(*arrays, *(() if weights is None else (weights,)), **raw)
@@ -410,7 +411,7 @@ def _make(content: Content, said: Said) -> Predictions:
             "Draw again with equal weights. Repeating draws does not help, because labels never repeat.",
         )
     rule = "belong to members"
-    if said.member_weights is not None:
+    if options.member_weights is not None:
         raise InputError("`member_weights`", rule, "the predictions have none", "Leave them out.")
     content.note(f"`member_weights` are not used: they {rule}, and these predictions have none")
     return made.make(*arrays, **raw)
@@ -479,7 +480,9 @@ def _for_files(error: CrediblyError, content: Content) -> CrediblyError:
 # Labels as they come in files
 
 
-def _resolve_labels(content: Content, predictions: Predictions, said: Said) -> Array | LabelCounts | None:
+def _resolve_labels(
+    content: Content, predictions: Predictions, options: ReadOptions
+) -> Array | LabelCounts | None:
     """Return the labels checked against the predictions; every reading that is not literal is noted."""
     labels = content.arrays.get("y")
     known = content.classes
@@ -488,7 +491,7 @@ def _resolve_labels(content: Content, predictions: Predictions, said: Said) -> A
     if labels is None:
         for name in ("label_counts", "raters", "soft_labels"):
             if name in content.arrays:
-                return _checked_counts(predictions, content.arrays[name], name, known, said, content)
+                return _checked_counts(predictions, content.arrays[name], name, known, options, content)
         return None
     if isinstance(predictions, LabelCounts):
         if labels.dtype.kind == "U":
@@ -497,20 +500,20 @@ def _resolve_labels(content: Content, predictions: Predictions, said: Said) -> A
             content.note(*said_of_labels)
         return _checked_beside_counts(predictions, labels)
     if isinstance(predictions, OverClasses):
-        if said.n_raters is not None and labels.ndim == 2 and labels.shape[1] == predictions.n_classes:
-            return _checked_counts(predictions, labels, "soft_labels", known, said, content)
+        if options.n_raters is not None and labels.ndim == 2 and labels.shape[1] == predictions.n_classes:
+            return _checked_counts(predictions, labels, "soft_labels", known, options, content)
         if content.label_order is not None and content.named_by is not None:
             labels = _in_order(labels, content)
         columns, ordered = content.label_columns, content.named_by is None or content.label_order is not None
         if content.named_by == "lines" and not ordered:
             _require_names(labels, content)
         known_by_name = named(predictions, content.classes)
-        found, notes = read_labels(known_by_name, labels, columns=columns, ordered=ordered)
+        resolved, notes = read_labels(known_by_name, labels, columns=columns, ordered=ordered)
     else:
-        found, notes = read_labels(predictions, labels)
+        resolved, notes = read_labels(predictions, labels)
     content.note(*notes)
-    as_labels(predictions, found)
-    return found
+    as_labels(predictions, resolved)
+    return resolved
 
 
 def _in_order(labels: Array, content: Content) -> Array:
@@ -538,7 +541,7 @@ def _checked_counts(
     table: Array,
     name: str,
     known: Sequence[str] | None,
-    said: Said,
+    options: ReadOptions,
     content: Content,
 ) -> LabelCounts:
     if not isinstance(predictions, OverClasses):
@@ -551,12 +554,12 @@ def _checked_counts(
     if name == "raters":
         counts = counts_of_raters(table, known or ())
         content.note(f"{table.shape[1]} columns of raters are counted, blanks left out")
-    elif name == "soft_labels" or (said.n_raters is not None and table.dtype.kind == "f"):
-        if said.n_raters is None:
+    elif name == "soft_labels" or (options.n_raters is not None and table.dtype.kind == "f"):
+        if options.n_raters is None:
             rule, remedy = "must come with the number of raters", "Use `n_raters=N`."
             raise InputError("`soft_labels`", rule, "it was not given", remedy)
-        counts = counts_of_shares(table, said.n_raters)
-        content.note(f"shares of raters are read as counts of {said.n_raters} raters")
+        counts = counts_of_shares(table, options.n_raters)
+        content.note(f"shares of raters are read as counts of {options.n_raters} raters")
     else:
         counts = LabelCounts(table)
     as_labels(predictions, counts)

@@ -9,12 +9,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from credibly._arrays.checks import row_blocks, sum_tolerance
+from credibly._arrays.checks import row_tiles, sum_tolerance
 from credibly._arrays.errors import InputError, Remedy
 from credibly._arrays.namespace import Array
 from credibly._arrays.notes import Note
 from credibly.io.columns import extra_column
-from credibly.io.roles import BESIDE, FIELDS, KINDS, ROLES, Content, Said, described
+from credibly.io.roles import BESIDE, FIELDS, KINDS, ROLES, Content, ReadOptions, described
 from credibly.predictions.convert import require_no_confidence
 from credibly.predictions.given import ROUTINE
 from credibly.predictions.point import both_classes, rounding_of
@@ -57,12 +57,12 @@ def split_label_column(content: Content) -> None:
             return
 
 
-def kind_of_lone(content: Content, said: Said) -> str:
+def kind_of_lone(content: Content, options: ReadOptions) -> str:
     """Give the nameless array its role and return the kind."""
-    kind = said.plain_kind
+    kind = options.plain_kind
     name = str(content.lone)
     array = content.arrays[name]
-    found = described({name: array})
+    shape = described({name: array})
     rule = remedy = ""
     if kind in (None, "probs") and _is_score(array):
         content.arrays["probs"] = both_columns(content.arrays.pop(name), content, content.arrays.get("y"))
@@ -72,7 +72,7 @@ def kind_of_lone(content: Content, said: Said) -> str:
         rule, remedy = "be numbers", "Check the file's columns."
     elif kind is not None and len(KINDS[kind].fields) > 1:
         together = "Put them into one file under these names, with `numpy.savez`."
-        raise needs(kind, f"the file holds one array, {found}", together)
+        raise needs(kind, f"the file holds one array, {shape}", together)
     elif array.ndim not in (2, 3):
         rule = f"have shape {ROLES['probs'].shape}"
         remedy = "Scores of class 1 lie between 0 and 1; if these are labels, give them with `labels=`."
@@ -81,10 +81,10 @@ def kind_of_lone(content: Content, said: Said) -> str:
     elif array.shape[-1] == 1 and kind in (None, "probs"):
         rule, remedy = "have one column per class", "One column must be the probability of class 1."
     if rule:
-        raise InputError("predictions", f"must {rule}", f"got {found}", remedy)
+        raise InputError("predictions", f"must {rule}", f"got {shape}", remedy)
     if kind is None:
         share = share_of_distributions(array)
-        if share < 0.5 and said.normalise and rounding_of(np.asarray(array)) is not None:
+        if share < 0.5 and options.normalise and rounding_of(np.asarray(array)) is not None:
             share = 1.0
         if share < 0.5:
             looks, remedy = _looks_like(array, content.classes)
@@ -96,7 +96,7 @@ def kind_of_lone(content: Content, said: Said) -> str:
             raise InputError(
                 "predictions",
                 "must be rows of probabilities if no kind is given",
-                f"in {found} {share:.0%} of the rows are; {looks}",
+                f"in {shape} {share:.0%} of the rows are; {looks}",
                 remedy,
             )
         how_many = "all" if share == 1 else f"{share:.2%} of the"
@@ -111,7 +111,7 @@ def kind_of_lone(content: Content, said: Said) -> str:
 def share_of_distributions(array: Array) -> float:
     """Return the share of last-axis rows that are not negative and sum to 1."""
     good = total = 0
-    for _, block in row_blocks(array):
+    for _, block in row_tiles(array):
         values = np.asarray(block, dtype=np.float64)
         tolerance = sum_tolerance(block if block.dtype.kind == "f" else values)
         with np.errstate(invalid="ignore", over="ignore"):  # infinities are told later, with their rows
@@ -123,8 +123,8 @@ def share_of_distributions(array: Array) -> float:
 
 def _is_score(array: Array) -> bool:
     """Tell whether it is one number between 0 and 1 per instance."""
-    one = array.ndim == 1 or (array.ndim == 2 and array.shape[1] == 1)
-    if not one or array.dtype.kind != "f" or not array.size:
+    single_column = array.ndim == 1 or (array.ndim == 2 and array.shape[1] == 1)
+    if not single_column or array.dtype.kind != "f" or not array.size:
         return False
     with np.errstate(invalid="ignore"):
         return bool(((array >= 0) & (array <= 1)).all())
@@ -143,7 +143,7 @@ def _looks_like(array: Array, names: Sequence[str] | None) -> tuple[str, str]:
         )
     low, high, whole, zeros = np.inf, -np.inf, True, False
     with np.errstate(all="ignore"):
-        for _, block in row_blocks(array):
+        for _, block in row_tiles(array):
             values = np.asarray(block, dtype=np.float64)
             finite = values[np.isfinite(values)]
             if finite.size:

@@ -15,23 +15,33 @@ from credibly._arrays.errors import InputError, Remedy, require
 from credibly._arrays.namespace import Array
 from credibly.io.columns import CLASS_EACH
 from credibly.io.nameless import both_columns, find_lone, kind_of_lone, needs, split_label_column
-from credibly.io.roles import BESIDE, FIELDS, KINDS, PREDICTED, ROLES, ROW_NUMBERS, Content, Said, described
+from credibly.io.roles import (
+    BESIDE,
+    FIELDS,
+    KINDS,
+    PREDICTED,
+    ROLES,
+    ROW_NUMBERS,
+    Content,
+    ReadOptions,
+    described,
+)
 
 
-def assign_roles(content: Content, said: Said, labels: dict[str, Array] | None = None) -> None:
+def assign_roles(content: Content, options: ReadOptions, labels: dict[str, Array] | None = None) -> None:
     """Name and orient the arrays; those without a role are noted and left out. No row is checked yet.
 
     `labels` are arrays by role, which take the place of the file's own.
     """
-    kind = said.plain_kind
+    kind = options.plain_kind
     use_canonical_names(content)
     _stack_members(content)
-    _turn_into_roles(content, said, labels)
+    _turn_into_roles(content, options, labels)
     content.kind = _kind_by_name(content, kind)
     if content.kind is None:
         if labels is None and kind in (None, "probs"):
             split_label_column(content)
-        content.kind = kind_of_lone(content, said)
+        content.kind = kind_of_lone(content, options)
     _choose_labels(content, labels)
     fields = KINDS[content.kind].fields
     for name in fields:
@@ -41,11 +51,11 @@ def assign_roles(content: Content, said: Said, labels: dict[str, Array] | None =
     if rest:
         content.note(f"not used: {described({name: content.arrays[name] for name in rest[:8]})}")
     content.arrays = {name: content.arrays[name] for name in (*fields, *BESIDE) if name in content.arrays}
-    _orient(content, said.member_axis)
+    _orient(content, options.member_axis)
     _require_lengths(content)
 
 
-def _turn_into_roles(content: Content, said: Said, labels: dict[str, Array] | None) -> None:
+def _turn_into_roles(content: Content, options: ReadOptions, labels: dict[str, Array] | None) -> None:
     """Turn variances, scores of class 1 and bounds of a real value into the arrays of a kind, each noted."""
     arrays = content.arrays
     if "variance" in arrays and "std" not in arrays:
@@ -63,21 +73,21 @@ def _turn_into_roles(content: Content, said: Said, labels: dict[str, Array] | No
     if "score" in arrays:
         observed = labels if labels is not None else arrays
         arrays["probs"] = both_columns(arrays.pop("score"), content, observed.get("y"))
-    if said.claimed is not None or "claimed" in arrays:
+    if options.claimed is not None or "claimed" in arrays:
         _split_ends(content)
     one_value = [name for name in ("lower", "upper") if name in arrays and arrays[name].ndim == 1]
-    if said.claimed is not None:
-        _require_same_claim(arrays.get("claimed"), said.claimed)
-        arrays["claimed"] = np.array([said.claimed], dtype=np.float64)
-    if one_value == ["lower", "upper"] and "claimed" in arrays and said.levels is None:
+    if options.claimed is not None:
+        _require_same_claim(arrays.get("claimed"), options.claimed)
+        arrays["claimed"] = np.array([options.claimed], dtype=np.float64)
+    if one_value == ["lower", "upper"] and "claimed" in arrays and options.levels is None:
         arrays |= {"lower_end": arrays.pop("lower"), "upper_end": arrays.pop("upper")}
         content.note("`lower` and `upper` are read as intervals of a real value with a claimed coverage")
     elif one_value == ["lower", "upper"]:
         arrays["values"] = np.stack([arrays.pop("lower"), arrays.pop("upper")], axis=-1)
-        arrays["levels"] = np.asarray(_levels_of_bounds(said), dtype=np.float64)
+        arrays["levels"] = np.asarray(_levels_of_bounds(options), dtype=np.float64)
         content.note(f"`lower` and `upper` are read as quantiles at {arrays['levels'].tolist()}")
-    if said.levels is not None and "values" in arrays and not one_value:
-        arrays["levels"] = np.asarray(said.levels, dtype=np.float64)
+    if options.levels is not None and "values" in arrays and not one_value:
+        arrays["levels"] = np.asarray(options.levels, dtype=np.float64)
     forecast = [name for name in arrays if name.lower() in ("y_pred", "pred", "prediction", "predictions")]
     if "std" in arrays and "mean" not in arrays and len(forecast) == 1:
         arrays["mean"] = arrays.pop(forecast[0])
@@ -90,26 +100,26 @@ _ENDS = (("lo", "hi"), ("low", "high"), ("lwr", "upr"), ("lb", "ub"))
 
 def _split_ends(content: Content) -> None:
     """Take two columns with names of ends apart, which would be two classes if no coverage were claimed."""
-    names = [one.lower() for one in content.classes or ()]
+    names = [name.lower() for name in content.classes or ()]
     ends = next((pair for pair in _ENDS if sorted(pair) == sorted(names)), None)
     if content.lone != "columns" or ends is None:
         return
     both = content.arrays.pop("columns")
     for name, end in zip(("lower", "upper"), ends, strict=True):
         content.arrays[name] = both[..., names.index(end)]
-    content.notes = [one for one in content.notes if getattr(one, "code", "") != CLASS_EACH]
+    content.notes = [note for note in content.notes if getattr(note, "code", "") != CLASS_EACH]
     content.note(f"columns {ends[0]!r} and {ends[1]!r} are read as `lower` and `upper`")
     content.classes = content.named_by = content.lone = None
 
 
-def _require_same_claim(own: Array | None, said: float) -> None:
+def _require_same_claim(claims: Array | None, claimed: float) -> None:
     """Raise where a file claims another coverage than the caller says."""
-    if own is None or np.ravel(own).tolist() == [said]:
+    if claims is None or np.ravel(claims).tolist() == [claimed]:
         return
     raise InputError(
         "`claimed`",
         "must be left out, or agree with the file",
-        f"the file says {np.ravel(own).tolist()[0]:g}, you say {said:g}",
+        f"the file says {np.ravel(claims).tolist()[0]:g}, you say {claimed:g}",
         Remedy("Leave out `claimed=`, or correct the file.", "Leave out `--claimed`, or correct the file."),
     )
 
@@ -136,12 +146,12 @@ def _stack_members(content: Content) -> None:
             continue
         field = (match["field"] or "").lower()
         groups.setdefault((match["owner"] or "", field, array.shape), {})[int(number)] = name
-    found = [(key, members) for key, members in groups.items() if len(members) > 1]
-    if len(found) != 1:
+    stacks = [(key, members) for key, members in groups.items() if len(members) > 1]
+    if len(stacks) != 1:
         return
-    (owner, field, _), members = found[0]
+    (owner, field, _), members = stacks[0]
     names = [members[number] for number in sorted(members)]
-    alike = [one for key, held in groups.items() if key[:2] == (owner, field) for one in held.values()]
+    alike = [name for key, stack in groups.items() if key[:2] == (owner, field) for name in stack.values()]
     whole = sorted(members) == [*range(min(members), min(members) + len(names))] and min(members) < 2
     if len(alike) > len(names) or not whole:
         raise InputError(
@@ -160,9 +170,9 @@ def _stack_members(content: Content) -> None:
     content.note(f"arrays {names[0]} to {names[-1]} are read as {len(names)} members of one ensemble")
 
 
-def _levels_of_bounds(said: Said) -> Sequence[float]:
+def _levels_of_bounds(options: ReadOptions) -> Sequence[float]:
     """Return the levels of two bounds of a real value, which a file does not tell."""
-    if said.levels is None:
+    if options.levels is None:
         raise InputError(
             "`lower` and `upper`",
             "must have levels, or a claimed coverage, if they bound a real value",
@@ -174,7 +184,7 @@ def _levels_of_bounds(said: Said) -> Sequence[float]:
                 "--claimed 0.9`; if they are quantiles: `--levels 0.05,0.95`.",
             ),
         )
-    return said.levels
+    return options.levels
 
 
 def use_canonical_names(content: Content) -> None:
@@ -183,23 +193,23 @@ def use_canonical_names(content: Content) -> None:
     for name in content.arrays:
         by_lower.setdefault(name.lower(), name)
     for wanted, role in ROLES.items():
-        found = [by_lower[other] for other in (wanted, *role.aliases) if other in by_lower]
-        if not role.aliases or wanted in content.arrays or not found:
+        aliases = [by_lower[other] for other in (wanted, *role.aliases) if other in by_lower]
+        if not role.aliases or wanted in content.arrays or not aliases:
             continue
-        if len(found) > 1 and wanted == "id":
-            found = found[:1]
-        if len(found) > 1:
+        if len(aliases) > 1 and wanted == "id":
+            aliases = aliases[:1]
+        if len(aliases) > 1:
             raise InputError(
                 f"the file's `{wanted}`",
                 "must be one array",
-                f"found {' and '.join(found)}",
+                f"found {' and '.join(aliases)}",
                 f"Rename the right one to {wanted!r}"
-                + (f", or pass `labels={found[0]!r}`." if wanted == "y" else "."),
+                + (f", or pass `labels={aliases[0]!r}`." if wanted == "y" else "."),
             )
-        content.arrays[wanted] = content.arrays.pop(found[0])
+        content.arrays[wanted] = content.arrays.pop(aliases[0])
         if wanted == "id":
-            content.id_name = found[0]
-        content.note(f"array {found[0]!r} is read as `{wanted}`")
+            content.id_name = aliases[0]
+        content.note(f"array {aliases[0]!r} is read as `{wanted}`")
 
 
 _OBSERVED = ("y", "label_counts", "raters", "soft_labels")
@@ -228,7 +238,7 @@ def _only_integers(content: Content) -> None:
     kind = str(content.kind)
     shape = content.leading.shape
     lengths = {int(length) for length in shape[: 2 if content.has_members else 1]}
-    found = [
+    vectors = [
         name
         for name, array in content.arrays.items()
         if name not in ROLES
@@ -236,43 +246,43 @@ def _only_integers(content: Content) -> None:
         and array.dtype.kind in "iu"
         and array.shape in {(length,) for length in lengths} | {(length, 1) for length in lengths}
     ]
-    if len(found) == 1 and kind not in ("gaussian", "samples", "quantiles", "counts"):
-        content.arrays["y"] = content.arrays.pop(found[0])
-        content.note(f"array {found[0]!r}, the only vector of integers, is read as `y`")
+    if len(vectors) == 1 and kind not in ("gaussian", "samples", "quantiles", "counts"):
+        content.arrays["y"] = content.arrays.pop(vectors[0])
+        content.note(f"array {vectors[0]!r}, the only vector of integers, is read as `y`")
 
 
 def _kind_by_name(content: Content, kind: str | None) -> str | None:
     """Return the kind the names tell, or None where only a nameless array is there."""
     arrays = content.arrays
-    held = [name for name, made in KINDS.items() if made.leading in arrays]
-    if "counts" in held and len(held) > 1 and kind != "counts":
+    kinds = [name for name, made in KINDS.items() if made.leading in arrays]
+    if "counts" in kinds and len(kinds) > 1 and kind != "counts":
         # Beside predictions, counts are what raters said.
-        held.remove("counts")
+        kinds.remove("counts")
         if "label_counts" not in arrays:
             arrays["label_counts"] = arrays.pop("counts")
             content.note("array 'counts' is read as `label_counts`, the raters' labels")
-    if not held and "label_counts" in arrays and kind in (None, "counts") and content.lone is None:
+    if not kinds and "label_counts" in arrays and kind in (None, "counts") and content.lone is None:
         arrays["counts"] = arrays.pop("label_counts")
         content.note("the file contains only label counts; they are used as the predictions")
-        held = ["counts"]
-    if not held:
+        kinds = ["counts"]
+    if not kinds:
         find_lone(content)
         return None
-    if kind is None and len(held) > 1:
+    if kind is None and len(kinds) > 1:
         raise InputError(
             "the file",
             "must hold one kind of prediction, or the kind must be given",
-            f"found {', '.join(held)}",
-            " or ".join(f"`kind={name!r}`" for name in held) + ".",
+            f"found {', '.join(kinds)}",
+            " or ".join(f"`kind={name!r}`" for name in kinds) + ".",
         )
-    if kind is not None and kind not in held:
+    if kind is not None and kind not in kinds:
         raise InputError(
             f"kind {kind!r}",
             f"needs the array `{KINDS[kind].leading}`",
-            f"the file holds `{'`, `'.join(KINDS[name].leading for name in held)}`",
-            f"Use `kind={held[0]!r}`, or rename the array.",
+            f"the file holds `{'`, `'.join(KINDS[name].leading for name in kinds)}`",
+            f"Use `kind={kinds[0]!r}`, or rename the array.",
         )
-    return kind or held[0]
+    return kind or kinds[0]
 
 
 def _without(kind: str, name: str) -> InputError:
@@ -292,19 +302,19 @@ def _without(kind: str, name: str) -> InputError:
 # Which axis is which
 
 
-def _orient(content: Content, said: int | None) -> None:
+def _orient(content: Content, member_axis: int | None) -> None:
     """Put the members second; where the order is not known, raise and name the keyword."""
-    require(said in (None, 0, 1), "must be 0 or 1", "Move the axis first.", member_axis=said)
+    require(member_axis in (None, 0, 1), "must be 0 or 1", "Move the axis first.", member_axis=member_axis)
     made, array = KINDS[str(content.kind)], content.leading
     name = made.leading
     if not content.has_members:
-        if content.kind == "samples" and said is None:
+        if content.kind == "samples" and member_axis is None:
             _turn_draws(content)
-        if said is not None:
+        if member_axis is not None:
             content.note(f"`member_axis` is not used: `{name}` has no member axis")
         return
     first, second = array.shape[:2]
-    axis = content.member_axis if said is None else said
+    axis = content.member_axis if member_axis is None else member_axis
     if axis is None:
         n = _told_length(content)
         if n == second != first:
@@ -314,13 +324,13 @@ def _orient(content: Content, said: int | None) -> None:
                 "there are labels or ids (`member_axis=0`)"
             )
         elif (n is None and first <= second > 1) or n == second:
-            told = f"there are {n} labels or ids"
+            why = f"there are {n} labels or ids"
             if n is None:
-                told = "nothing in the file shows which axis holds the instances"
+                why = "nothing in the file shows which axis holds the instances"
             raise InputError(
                 f"`{name}`",
                 "must say which axis holds the members",
-                f"got shape {tuple(array.shape)} and {told}",
+                f"got shape {tuple(array.shape)} and {why}",
                 "Use `member_axis=0` for (members, instances, ...) or `member_axis=1` "
                 "for (instances, members, ...).",
             )

@@ -55,8 +55,8 @@ def from_posterior_predictive(
     group, observed = _group(data, PREDICTED), _group(data, OBSERVED)
     seen = {} if observed is None else _by_name(observed)
     if group is None and _group(data, POSTERIOR) is not None and n_classes is None:
-        found = stated_probabilities(_by_name(_group(data, POSTERIOR)), seen)
-        reading = found[_variable(found, variable, f"hold probabilities in the group {POSTERIOR!r}")]
+        readings = stated_probabilities(_by_name(_group(data, POSTERIOR)), seen)
+        reading = readings[_variable(readings, variable, f"hold probabilities in the group {POSTERIOR!r}")]
         return reading.predictions, reading.labels
     if group is None:
         group = data
@@ -108,8 +108,8 @@ def drawn(name: str, draws: Any, observed: Any) -> Reading:
         kind = "samples" if isinstance(predictions, Samples) else "probs"
         joint = ": a member is one joint draw" if kind == "samples" else ""
         return Reading(predictions, labels, (f"{name!r} of {PREDICTED!r} is read as `{kind}`{joint}", *seen))
-    zero_one = [one for one in (values, labels) if one is not None]
-    if all(np.isin(one, (0, 1)).all() for one in zero_one):
+    zero_one = [numbers for numbers in (values, labels) if numbers is not None]
+    if all(np.isin(numbers, (0, 1)).all() for numbers in zero_one):
         note = f"{name!r} of {PREDICTED!r} holds 0 and 1 only, and is read as drawn labels of two classes"
         whole = None if labels is None else labels.astype(np.int64)
         return Reading(_classes(draws, 2), whole, (note, *seen))
@@ -123,20 +123,22 @@ def drawn(name: str, draws: Any, observed: Any) -> Reading:
 
 def stated_probabilities(parameters: Mapping[str, Any], observed: Mapping[str, Any]) -> dict[str, Reading]:
     """Return the variables of a posterior that state probabilities of the classes observed."""
-    found = {}
+    readings = {}
     for name, variable in parameters.items():
-        members = [one for one in MEMBER_DIMENSIONS if one in variable.dims]
-        rest = [one for one in variable.dims if one not in members]
+        members = [dimension for dimension in MEMBER_DIMENSIONS if dimension in variable.dims]
+        rest = [dimension for dimension in variable.dims if dimension not in members]
         values = np.asarray(variable.transpose(*members, *rest).values)
         if not members or len(rest) not in (1, 2) or values.dtype.kind != "f":
             continue
-        own = observed.get(name)
-        if own is None:
-            fitting = [one for one in observed.values() if one.shape == values.shape[len(members) :][:1]]
-            own = fitting[0] if len(fitting) == 1 else None
-        if own is None:
+        truth = observed.get(name)
+        if truth is None:
+            fitting = [
+                array for array in observed.values() if array.shape == values.shape[len(members) :][:1]
+            ]
+            truth = fitting[0] if len(fitting) == 1 else None
+        if truth is None:
             continue
-        labels = np.asarray(own.values)
+        labels = np.asarray(truth.values)
         if labels.dtype.kind not in "iub" or not ((values >= 0) & (values <= 1)).all():
             continue
         if len(rest) == 1:
@@ -148,10 +150,10 @@ def stated_probabilities(parameters: Mapping[str, Any], observed: Mapping[str, A
         predictions = Ensemble(values.reshape(-1, *values.shape[len(members) :]), member_axis=0)
         notes = (
             f"{name!r} of {POSTERIOR!r} is read as probabilities: a member is one draw of the posterior",
-            f"{own.name!r} of {OBSERVED!r} is read as `y`",
+            f"{truth.name!r} of {OBSERVED!r} is read as `y`",
         )
-        found[name] = Reading(predictions, labels.astype(np.int64), notes)
-    return found
+        readings[name] = Reading(predictions, labels.astype(np.int64), notes)
+    return readings
 
 
 def _by_name(group: Any) -> dict[str, Any]:
@@ -162,12 +164,12 @@ def _group(data: Any, name: str) -> Any:
     """Return a group by attribute (InferenceData) or key (DataTree, mapping); None where it is absent."""
     if hasattr(data, "data_vars") and not hasattr(data, "children"):
         return None  # a Dataset is a group itself, and its keys are variables
-    found = getattr(data, name, None)
-    if found is None and (isinstance(data, Mapping) or hasattr(data, "children")):
-        found = data.get(name)
-    if found is not None and hasattr(found, "to_dataset"):  # a node of a DataTree
-        return found.to_dataset()
-    return found
+    node = getattr(data, name, None)
+    if node is None and (isinstance(data, Mapping) or hasattr(data, "children")):
+        node = data.get(name)
+    if node is not None and hasattr(node, "to_dataset"):  # a node of a DataTree
+        return node.to_dataset()
+    return node
 
 
 def _variable(group: Mapping[str, Any], variable: str | None, rule: str) -> str:

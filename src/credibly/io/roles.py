@@ -175,10 +175,10 @@ ROLES: dict[str, Role] = {
 }
 
 
-def require_held(option: str, name: str, held: Mapping[str, Array], rule: str) -> None:
+def require_held(option: str, name: str, columns: Mapping[str, Array], rule: str) -> None:
     """Raise unless what an option names is held; the nearest name that is gets told."""
-    if name not in held:
-        raise InputError(f"`{option}`", f"must name {rule}", f"there is no {name!r}", nearest(name, held))
+    if name not in columns:
+        raise InputError(f"`{option}`", f"must name {rule}", f"there is no {name!r}", nearest(name, columns))
 
 
 def described(arrays: dict[str, Array]) -> str:
@@ -347,7 +347,7 @@ BESIDE = tuple(
 
 
 @dataclasses.dataclass(frozen=True)
-class Said:
+class ReadOptions:
     """What the user says about a file, beside what it says itself; see `load` for the meaning of each."""
 
     kind: str | None = None
@@ -374,9 +374,16 @@ class Said:
         names = isinstance(self.clusters, str | None)
         require_type(names, "must name a column or array of the file", remedy, clusters=self.clusters)
         for name in ("columns", "exclude", "classes", "levels", "groups"):
-            given = getattr(self, name)
-            listed = isinstance(given, Sequence | None) and not isinstance(given, str)
-            require_type(listed, "must be a list", "Write it in brackets.", **{name: given})
+            value = getattr(self, name)
+            listed = isinstance(value, Sequence | None) and not isinstance(value, str)
+            require_type(listed, "must be a list", "Write it in brackets.", **{name: value})
+
+    @property
+    def of_files_only(self) -> list[str]:
+        """The options that were given and mean nothing for arrays."""
+        shared = ("kind", "labels", "member_axis", "member_weights")
+        names = [field for field in dataclasses.fields(self) if field.name not in shared]
+        return [field.name for field in names if getattr(self, field.name) is not field.default]
 
     @property
     def plain_kind(self) -> str | None:

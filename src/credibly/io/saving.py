@@ -25,7 +25,7 @@ from credibly.io.extras import pip, require_module
 from credibly.io.labelling import text_or_numbers
 from credibly.io.loading import assemble
 from credibly.io.naming import assign_roles
-from credibly.io.roles import BESIDE, KINDS, ROLES, Content, Said, membership_of, sets_of
+from credibly.io.roles import BESIDE, KINDS, ROLES, Content, ReadOptions, membership_of, sets_of
 from credibly.io.text import FORMULA_STARTS
 from credibly.io.writing import as_path, atomic_files, require_writable
 from credibly.predictions import (
@@ -151,9 +151,9 @@ def _attributes(groups: Any) -> dict[str, Array]:
     if not isinstance(groups, Mapping):
         return {}
     taken = {word for name, role in ROLES.items() for word in (name, *role.aliases)}
-    found: dict[str, Array] = {}
-    for given, values in groups.items():
-        name = str(given)
+    attributes: dict[str, Array] = {}
+    for key, values in groups.items():
+        name = str(key)
         if name.lower() in taken - {"group"}:
             raise InputError(
                 "`groups`",
@@ -165,9 +165,9 @@ def _attributes(groups: Any) -> dict[str, Array]:
         if column.dtype.kind in "mM":
             column = column.astype(str)
         if column.dtype == object:  # gaps are empty text, which `load` reads as missing
-            column = np.array(["" if one is None or one != one else str(one) for one in column.tolist()])
-        found[name] = text_or_numbers(column, f"groups[{name!r}]")
-    return found
+            column = np.array(["" if cell is None or cell != cell else str(cell) for cell in column.tolist()])
+        attributes[name] = text_or_numbers(column, f"groups[{name!r}]")
+    return attributes
 
 
 def require_target(path: str | os.PathLike[str], *, overwrite: bool) -> None:
@@ -207,8 +207,8 @@ def content_of(predictions: Predictions) -> Content:
         arrays["claimed"] = np.array([predictions.claimed])
     if isinstance(predictions, (Ensemble, Dirichlet, Gaussian)) and predictions.weights is not None:
         arrays["member_weights"] = predictions.weights
-    held = {name: np.asarray(to_host(array)) for name, array in arrays.items()}
-    return Content("memory", held, kind=kind)
+    on_host = {name: np.asarray(to_host(array)) for name, array in arrays.items()}
+    return Content("memory", on_host, kind=kind)
 
 
 def _plain_meta(meta: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -224,9 +224,9 @@ def _plain_meta(meta: Mapping[str, Any] | None) -> dict[str, Any]:
 def _require_readable(content: Content) -> None:
     """Read the arrays back in memory, so that nothing is written that `load` would refuse."""
     copy = dataclasses.replace(content, arrays=dict(content.arrays), notes=[])
-    said = Said(member_axis=1)
-    assign_roles(copy, said)
-    assemble(copy, said)
+    options = ReadOptions(member_axis=1)
+    assign_roles(copy, options)
+    assemble(copy, options)
 
 
 def _shared(content: Content) -> dict[str, Array]:
@@ -275,12 +275,12 @@ def _write_npz(content: Content, file: BinaryIO, path: str) -> None:
 
 def _write_npy(content: Content, file: BinaryIO, path: str) -> None:
     """Write the one array of the predictions; labels go to a file of their own, nothing else has a place."""
-    given = [name for name in content.arrays if name not in _LABELS]
-    given += [name for name in ("classes", "meta") if name in _about(content)]
-    if len(given) > 1:
-        _refuse(path, f"one array, got {', '.join(given)}")
+    parts = [name for name in content.arrays if name not in _LABELS]
+    parts += [name for name in ("classes", "meta") if name in _about(content)]
+    if len(parts) > 1:
+        _refuse(path, f"one array, got {', '.join(parts)}")
     if content.kind != "probs":
-        _refuse(path, f"no name for its array, which `{given[0]}` needs to be understood")
+        _refuse(path, f"no name for its array, which `{parts[0]}` needs to be understood")
     _write_array(content.leading, file)
 
 
@@ -312,7 +312,7 @@ def _write_table(content: Content, file: BinaryIO, path: str) -> None:
             require_distributions(content.leading.astype(np.float64), "probs", lambda _: "")
         except InvalidRowsError as error:
             _refuse(path, f"no low-precision numbers, and as doubles {error.evidence}")
-    names = [*(content.classes or ()), *(str(one) for one in content.rows.get("id", ()))]
+    names = [*(content.classes or ()), *(str(name) for name in content.rows.get("id", ()))]
     blank = next((name for name in names if name != name.strip()), None)
     if blank is not None:
         _refuse(path, f"no blanks around names, and one is {blank!r}")
@@ -350,10 +350,10 @@ def _lines(content: Content) -> Iterator[list[Any]]:
     yield header
     for i in range(content.n):
         for j in range(content.leading.shape[1] if members else 1):
-            own = None if ids is None else _guarded(ids[i])
-            row: list[Any] = [] if ids is None else [own, j] if members else [own]
+            instance = None if ids is None else _guarded(ids[i])
+            row: list[Any] = [] if ids is None else [instance, j] if members else [instance]
             for name in beside:
-                row += [_guarded(one) for one in _cells(name, rows[name][i], content)]
+                row += [_guarded(cell) for cell in _cells(name, rows[name][i], content)]
             for name in fields:
                 own_cells = np.atleast_1d(rows[name][i, j] if members else rows[name][i])
                 row += (own_cells.astype(np.uint8) if own_cells.dtype == np.bool_ else own_cells).tolist()

@@ -158,14 +158,14 @@ def _rows(text: str, delimiter: str | None) -> list[tuple[int, list[str]]]:
         skipinitialspace=delimiter == " ",
         strict=True,
     )
-    found = []
+    rows = []
     for cells in reader:
         trimmed = [cell.strip() for cell in cells]
         if delimiter == " " and trimmed and not trimmed[-1]:
             trimmed.pop()  # a space before the line's end
         if any(trimmed):
-            found.append((reader.line_num, trimmed))
-    return found
+            rows.append((reader.line_num, trimmed))
+    return rows
 
 
 def _header(lines: list[tuple[int, list[str]]]) -> list[str] | None:
@@ -273,14 +273,14 @@ def read_json_value(path: str) -> Any:
 
 def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Return a JSON object; a key that appears twice is refused, not chosen from."""
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    value = dict(pairs)
+    if len(value) < len(pairs):
         names = [name for name, _ in pairs]
         twice = next(name for name in names if names.count(name) > 1)
         raise InputError(
             f"the JSON key {twice!r}", "must appear once in its object", "it appears twice", "Remove one."
         )
-    return found
+    return value
 
 
 def read_json_lines(path: str) -> Content:
@@ -312,9 +312,9 @@ def read_json(path: str) -> Content:
     if isinstance(value, list) and value and all(map(names_its_classes, value)):
         value = [{"probs": entry} for entry in value]
     if isinstance(value, dict) and (records := _by_id(value)) is not None:
-        found = _of_records(records, ".json", path)
-        found.note(f"the {len(records)} keys of the file are read as ids")
-        return found
+        content = _of_records(records, ".json", path)
+        content.note(f"the {len(records)} keys of the file are read as ids")
+        return content
     if isinstance(value, list) and value and all(isinstance(entry, dict) for entry in value):
         return _of_records(value, ".json", path)
     if isinstance(value, list):
@@ -449,7 +449,7 @@ def _class_columns(name: str, entries: list[Any], path: str) -> dict[str, Array]
             )
     names = list(entries[0])
     prefix = "probs" if name.lower() in ROLES["score"].aliases or name == "score" else name
-    return {f"{prefix}_{one}": to_array([entry[one] for entry in entries], name, path) for one in names}
+    return {f"{prefix}_{label}": to_array([entry[label] for entry in entries], name, path) for label in names}
 
 
 def _by_id(value: dict[str, Any]) -> list[dict[str, Any]] | None:
@@ -463,13 +463,13 @@ def _by_id(value: dict[str, Any]) -> list[dict[str, Any]] | None:
     if all(isinstance(entry, dict) and entry for entry in entries):
         if any("id" in entry for entry in entries):
             return None
-        bare = all(isinstance(one, (int, float)) for entry in entries for one in entry.values())
+        bare = all(isinstance(number, (int, float)) for entry in entries for number in entry.values())
         named = bare and not any(name.lower() in TEXT_ROLES or field_of(name) for name in entries[0])
         return [{"id": name, **({"probs": entry} if named else entry)} for name, entry in value.items()]
     if not all(isinstance(entry, list) and len(entry) == len(entries[0]) > 1 for entry in entries):
         return None
     numbers = np.asarray(entries, dtype=object)
-    if numbers.ndim != 2 or not all(isinstance(one, (int, float)) for one in numbers.ravel().tolist()):
+    if numbers.ndim != 2 or not all(isinstance(number, (int, float)) for number in numbers.ravel().tolist()):
         return None
     sums = [np.abs(numbers.astype(np.float64).sum(axis=axis) - 1) < 1e-3 for axis in (0, 1)]
     if not sums[1].all() or sums[0].all():  # sums over the other axis are those of columns

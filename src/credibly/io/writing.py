@@ -61,13 +61,13 @@ def atomic_files(*paths: str | os.PathLike[str], overwrite: bool = False) -> Ite
         for path in paths:
             staged.append(_Staged(path, overwrite=overwrite))  # noqa: PERF401 - a failure removes the first
         with told(paths[0]):
-            yield tuple(one.file for one in staged)
-        for one in staged:
-            one.finish()
-        for one in staged:
-            with told(one.path):
-                _put_in_place(one.hidden, one.target, overwrite=overwrite)
-            placed.append(one.target)
+            yield tuple(output.file for output in staged)
+        for output in staged:
+            output.finish()
+        for output in staged:
+            with told(output.path):
+                _put_in_place(output.hidden, output.target, overwrite=overwrite)
+            placed.append(output.target)
     except BaseException:
         # Only what was not there before can be taken back; it is ours, and half of what was asked for.
         for target in placed if not overwrite else ():
@@ -75,8 +75,8 @@ def atomic_files(*paths: str | os.PathLike[str], overwrite: bool = False) -> Ite
                 target.unlink()
         raise
     finally:
-        for one in staged:
-            one.remove()
+        for output in staged:
+            output.remove()
 
 
 def write_bytes_atomically(path: str | os.PathLike[str], content: bytes, *, overwrite: bool = False) -> Path:

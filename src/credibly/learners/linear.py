@@ -137,9 +137,9 @@ class Learner(ABC):
 
     name: ClassVar[str]
 
-    def points(self, given: Points) -> Points:
+    def points(self, points: Points) -> Points:
         """Return what this learner mixes; the given points, if it adds none."""
-        return given
+        return points
 
     @abstractmethod
     def learn(self, lesson: Lesson, rows: HostArray) -> FittedWeights:
@@ -231,7 +231,7 @@ class GatingLearner(Learner):
         basis = self.basis.fit(lesson.features)
         used = np.unique(np.concatenate(parts))
         taken = like(used, points.probs)
-        given = _Parts(
+        together = _Parts(
             xp.take(points.probs, taken, axis=0),
             xp.take(lesson.labels, taken, axis=0)[None, :],
             np.stack([np.isin(used, rows) for rows in parts]),
@@ -243,20 +243,20 @@ class GatingLearner(Learner):
             flexible: self.columns(points, made if flexible else made[:, :1]).rows(taken)
             for flexible in {bool(np.isfinite(value)) for value in candidates}
         }
-        chosen = self._best_penalties(candidates, columns, given)
-        return [given.fit(self, basis, columns, part, float(value)) for part, value in enumerate(chosen)]
+        chosen = self._best_penalties(candidates, columns, together)
+        return [together.fit(self, basis, columns, part, float(value)) for part, value in enumerate(chosen)]
 
     def _best_penalties(
-        self, candidates: list[float], columns: dict[bool, Columns], given: _Parts
+        self, candidates: list[float], columns: dict[bool, Columns], parts: _Parts
     ) -> HostArray:
         """Return the penalty of each part with the smallest log loss of held-out folds, all in one batch."""
-        count = len(given.member)
+        count = len(parts.member)
         best = np.full(count, candidates[0])
         if len(candidates) == 1:
             return best
-        held_out, owner = given.folds(self.n_folds)
+        held_out, owner = parts.folds(self.n_folds)
         least, worse = np.full(count, np.inf), np.zeros(count, dtype=int)
-        sizes = given.member.sum(axis=1)[owner].astype(np.float64)
+        sizes = parts.member.sum(axis=1)[owner].astype(np.float64)
         before: dict[bool, tuple[HostArray, Array]] = {}
         for value in sorted(candidates, reverse=True):
             # smaller penalties that are no better end the search of a part: weaker ones take long to fit
@@ -268,17 +268,17 @@ class GatingLearner(Learner):
             if flexible in before:  # each penalty starts where the larger one ended
                 places, ended = before[flexible]
                 start = namespace(ended).take(ended, like(np.searchsorted(places, now), ended), axis=0)
-            found = fit_weights(
+            fitted = fit_weights(
                 kept,
-                given.points,
-                given.labels,
-                like(self.penalty(kept, value), given.points),
+                parts.points,
+                parts.labels,
+                like(self.penalty(kept, value), parts.points),
                 start=start,
-                counted=like((given.member[owner] & ~held_out)[now].astype(np.float64), given.points),
-                sizes=like(sizes[now], given.points),
+                counted=like((parts.member[owner] & ~held_out)[now].astype(np.float64), parts.points),
+                sizes=like(sizes[now], parts.points),
             )
-            before[flexible] = now, found.parameters
-            logs = np.log(np.maximum(given.likely(kept, found.parameters), 1e-300))
+            before[flexible] = now, fitted.parameters
+            logs = np.log(np.maximum(parts.likely(kept, fitted.parameters), 1e-300))
             loss = np.bincount(owner[now], -np.vecdot(logs, held_out[now]), minlength=count)
             searched = np.unique(owner[now])
             better = searched[loss[searched] < least[searched]]
@@ -297,7 +297,7 @@ class _Parts(NamedTuple):
 
     def folds(self, number: int) -> tuple[HostArray, HostArray]:
         """Return the rows that each fold of each part holds out, (folds, n), and whose fold it is."""
-        held, owner = [], []
+        held_out, owner = [], []
         for part, inside in enumerate(self.member):
             rows = np.flatnonzero(inside)
             # every fourth one: the order of instances may mean something; of clusters every fourth one
@@ -305,11 +305,11 @@ class _Parts(NamedTuple):
             if self.codes is not None:
                 places = np.unique(self.codes[rows], return_inverse=True)[1]
             count = min(number, rows.size)
-            own = np.zeros((count, inside.size), dtype=bool)
-            own[:, rows] = places % count == np.arange(count)[:, None]
-            held.append(own)
+            fold = np.zeros((count, inside.size), dtype=bool)
+            fold[:, rows] = places % count == np.arange(count)[:, None]
+            held_out.append(fold)
             owner += [part] * count
-        return np.concatenate(held), np.array(owner)
+        return np.concatenate(held_out), np.array(owner)
 
     def fit(
         self,
@@ -323,17 +323,17 @@ class _Parts(NamedTuple):
         xp, rows = namespace(self.points), like(np.flatnonzero(self.member[part]), self.points)
         flexible = bool(np.isfinite(value))
         kept = columns[flexible].rows(rows)
-        found = fit_weights(
+        fitted = fit_weights(
             kept,
             xp.take(self.points, rows, axis=0),
             xp.take(self.labels, rows, axis=1),
             like(learner.penalty(kept, value), self.points),
         )
-        told = f"penalty {value:g} on features" if flexible else "weights do not depend on features"
-        notes = [f"{told}, by cross-validation", *basis.notes]
-        if found.n_unfinished:
-            notes.append(f"learning stopped after {found.steps} steps before it converged")
-        return LinearFit(learner, basis, flexible, found.parameters, value, tuple(notes))
+        choice = f"penalty {value:g} on features" if flexible else "weights do not depend on features"
+        notes = [f"{choice}, by cross-validation", *basis.notes]
+        if fitted.n_unfinished:
+            notes.append(f"learning stopped after {fitted.steps} steps before it converged")
+        return LinearFit(learner, basis, flexible, fitted.parameters, value, tuple(notes))
 
     def likely(self, columns: Columns, parameters: Array) -> HostArray:
         """Return the probability of each label under every fit, (b, n)."""
@@ -367,7 +367,7 @@ class LinearFit(FittedWeights):
         """Learn from replicates (b, n) and return the combinations at the tested instances, (b, t, k)."""
         xp = namespace(points)
         learned, tested = (like(rows, points) for rows in (learn, test))
-        found = fit_weights(
+        fitted = fit_weights(
             columns.rows(learned),
             xp.take(points, learned, axis=0),
             xp.take(labels, learned, axis=1),
@@ -375,8 +375,8 @@ class LinearFit(FittedWeights):
             start=self.parameters,
             max_steps=_REFIT_STEPS,
         )
-        weights = columns.rows(tested).weights(found.parameters)
-        return mixed(weights, xp.take(points, tested, axis=0)), found.n_unfinished
+        weights = columns.rows(tested).weights(fitted.parameters)
+        return mixed(weights, xp.take(points, tested, axis=0)), fitted.n_unfinished
 
     def to_dict(self) -> dict[str, Any]:
         """Return the penalty that was chosen."""
@@ -417,26 +417,26 @@ class BoundaryLearner(GatingLearner):
     max_classes: int = 20
     name: ClassVar[str] = "boundary"
 
-    def points(self, given: Points) -> Points:
+    def points(self, points: Points) -> Points:
         """Add one boundary point and one member per class, the most cautious and the boldest member."""
-        xp = namespace(given.probs)
-        classes = range(given.probs.shape[2] if given.probs.shape[2] <= self.max_classes else 0)
-        found = {
-            **{f"boundary towards class {c}": _boundary(given, c) for c in classes},
-            "boundary towards the most probable class": _boundary(given, None),
-            **_telling_points(as_float64(given.probs), classes),
+        xp = namespace(points.probs)
+        classes = range(points.probs.shape[2] if points.probs.shape[2] <= self.max_classes else 0)
+        extreme = {
+            **{f"boundary towards class {c}": _boundary(points, c) for c in classes},
+            "boundary towards the most probable class": _boundary(points, None),
+            **_telling_points(as_float64(points.probs), classes),
         }
-        probs = xp.concat([as_float64(given.probs), xp.stack(list(found.values()), axis=1)], axis=1)
-        return dataclasses.replace(given, probs=probs, names=(*given.names, *found))
+        probs = xp.concat([as_float64(points.probs), xp.stack(list(extreme.values()), axis=1)], axis=1)
+        return dataclasses.replace(points, probs=probs, names=(*points.names, *extreme))
 
 
-def _boundary(given: Points, towards: int | None) -> Array:
+def _boundary(points: Points, towards: int | None) -> Array:
     """Return where rays from the mean leave the sets, (n, k): towards a class, or the most probable one."""
-    mean, _ = as_point(given.credal)
+    mean, _ = as_point(points.credal)
     goal = namespace(mean.probs).argmax(mean.probs, axis=1)
     if towards is not None:
-        goal = like(np.full(len(mean), towards), given.probs)
-    return as_float64(boundary(given.credal, goal))
+        goal = like(np.full(len(mean), towards), points.probs)
+    return as_float64(boundary(points.credal, goal))
 
 
 def _telling_points(probs: Array, classes: Sequence[int]) -> dict[str, Array]:
@@ -448,8 +448,8 @@ def _telling_points(probs: Array, classes: Sequence[int]) -> dict[str, Array]:
     entropy = entropy_of_rows(probs)
     scores = {"the most cautious": entropy, "the boldest": -entropy}
     scores |= {f"the largest in class {c}": probs[:, :, c] for c in classes}
-    found = {}
+    extreme = {}
     for name, score in scores.items():
         tied = xp.astype(score >= xp.max(score, axis=1, keepdims=True) - _SAME_SCORE, xp.float64)
-        found[name] = xp.sum(tied[:, :, None] * probs, axis=1) / xp.sum(tied, axis=1, keepdims=True)
-    return found
+        extreme[name] = xp.sum(tied[:, :, None] * probs, axis=1) / xp.sum(tied, axis=1, keepdims=True)
+    return extreme

@@ -67,12 +67,12 @@ class Minimum(NamedTuple):
     converged: Array  # (b,) of bool: largest slope below the tolerance, or no further decrease possible
 
 
-Loss = Callable[[Array, HostArray | None], tuple[Array, Array]]
+LossAndSlope = Callable[[Array, HostArray | None], tuple[Array, Array]]
 """From parameters (r, p) of the problems in `rows`, or of all, to values (r,) and their slopes (r, p)."""
 
 
 def minimise_batch(
-    objective: Loss,
+    objective: LossAndSlope,
     start: Array,
     *,
     tolerance: float | Array,
@@ -148,7 +148,7 @@ def _direction(slope: Array, moves: list[tuple[Array, Array, Array]], scale: Arr
 
 
 def _line_search(
-    objective: Loss,
+    objective: LossAndSlope,
     at: Array,
     value: Array,
     slope: Array,
@@ -182,7 +182,7 @@ def _line_search(
 
 
 def _of_those_left(
-    objective: Loss, tried: Array, accepted: Array, value: Array, slope: Array
+    objective: LossAndSlope, tried: Array, accepted: Array, value: Array, slope: Array
 ) -> tuple[Array, Array]:
     """Evaluate the problems that are not accepted, and no others, which are most of them."""
     rows = (~accepted).nonzero()[0]
@@ -300,39 +300,41 @@ def fit_weights(
         Parameters, (b, p).
     """
     xp = library(points)
-    b = max(one.shape[0] for one in (labels, counted, penalty) if one is not None and one.ndim > 1)
+    b = max(array.shape[0] for array in (labels, counted, penalty) if array is not None and array.ndim > 1)
     n, a = points.shape[:2]
     size = columns.n_parameters
-    given = xp.zeros((size,), dtype=xp.float64, device=device(points)) if start is None else start
-    found, steps, unfinished = [], 0, 0
+    begin_at = xp.zeros((size,), dtype=xp.float64, device=device(points)) if start is None else start
+    ends, steps, unfinished = [], 0, 0
     per_tile = rows_within_budget(8 * (6 * n * a + 30 * size), 0.5)
     if is_numpy(points):
         cached = (16 if columns.alike else 4) * CACHE_ELEMENTS
         per_tile = min(per_tile, max(1, cached // (n * a)))
     for reps in tiles(b, per_tile):
-        begin = xp.broadcast_to(_of_rows(given, reps), (reps.stop - reps.start, size)) + 0.0
-        loss = _loss(columns, points, *(_of_rows(one, reps) for one in (labels, counted, penalty)))
+        begin = xp.broadcast_to(_of_rows(begin_at, reps), (reps.stop - reps.start, size)) + 0.0
+        loss = _loss(columns, points, *(_of_rows(array, reps) for array in (labels, counted, penalty)))
         tolerance = _TOLERANCE * (n if sizes is None else sizes[reps])
         ended = minimise_batch(loss, begin, tolerance=tolerance, max_steps=max_steps)
-        found.append(ended.at)
+        ends.append(ended.at)
         steps = max(steps, ended.steps)
         unfinished += int((~to_host(ended.converged)).sum())
-    return Fit(xp.concat(found, axis=0), steps, unfinished)
+    return Fit(xp.concat(ends, axis=0), steps, unfinished)
 
 
-def _loss(columns: Columns, points: Array, labels: Array, counted: Array | None, penalty: Array) -> Loss:
+def _loss(
+    columns: Columns, points: Array, labels: Array, counted: Array | None, penalty: Array
+) -> LossAndSlope:
     """Sums of log losses and penalties, and their slopes."""
     xp, alike = columns.xp, columns.alike
     likely = likelihoods(points, labels)
 
     def loss(parameters: Array, rows: HostArray | None) -> tuple[Array, Array]:
-        own = _of_rows(likely, rows)
+        likely_rows = _of_rows(likely, rows)
         kept = None if counted is None else _of_rows(counted, rows)
         if alike:
-            total, slope = _slope_alike(parameters, own, kept, xp)
+            total, slope = _slope_alike(parameters, likely_rows, kept, xp)
         else:
             reach = columns.reach * _largest(parameters, xp)
-            total, slope = _slope(columns.logits(parameters), own, xp, reach)
+            total, slope = _slope(columns.logits(parameters), likely_rows, xp, reach)
             slope = columns.pulled_back(slope if kept is None else slope * kept[:, :, None])
         logs = xp.log(total)
         gains = xp.sum(logs, axis=1) if kept is None else xp.vecdot(logs, kept)
@@ -385,8 +387,8 @@ def _slope_alike(parameters: Array, likely: Array, kept: Array | None, xp: Any) 
 
 def _on_host(logits: HostArray) -> HostArray:
     """Return softmax of a few numbers per row, in as few calls as possible: thousands of steps ask for it."""
-    found = np.exp(np.maximum(logits - logits.max(axis=1, keepdims=True), -800.0))
-    return np.asarray(found / found.sum(axis=1, keepdims=True))
+    raised = np.exp(np.maximum(logits - logits.max(axis=1, keepdims=True), -800.0))
+    return np.asarray(raised / raised.sum(axis=1, keepdims=True))
 
 
 def mixed(weights: Array, points: Array) -> Array:
@@ -394,5 +396,5 @@ def mixed(weights: Array, points: Array) -> Array:
     xp = library(points)
     if points.shape[1] == 1:  # that member itself: dividing by its sum would move the last digit
         return xp.broadcast_to(as_float64(points[:, 0, :]), (weights.shape[0], *points[:, 0, :].shape))
-    found = xp.matmul(weights[:, :, None, :], as_float64(points))[:, :, 0, :]
-    return found / xp.sum(found, axis=-1, keepdims=True)
+    mixture = xp.matmul(weights[:, :, None, :], as_float64(points))[:, :, 0, :]
+    return mixture / xp.sum(mixture, axis=-1, keepdims=True)

@@ -53,52 +53,54 @@ def points_of(predictions: Any, n_draws: int, seed: Seed) -> Points:
     classes, else every class once first and once last), so that a corner means the same in every instance;
     for a Dirichlet `n_draws` draws.
     """
-    given = as_class_predictions(predictions)
-    if isinstance(given, Point):
-        return Points(as_float64(given.probs)[:, None, :], ("prediction",), given, given.notes)
-    if isinstance(given, Ensemble):
-        names = tuple(f"member {j}" for j in range(given.n_members))
-        notes = given.notes
-        if given.weights is not None:
+    predictions = as_class_predictions(predictions)
+    if isinstance(predictions, Point):
+        return Points(
+            as_float64(predictions.probs)[:, None, :], ("prediction",), predictions, predictions.notes
+        )
+    if isinstance(predictions, Ensemble):
+        names = tuple(f"member {j}" for j in range(predictions.n_members))
+        notes = predictions.notes
+        if predictions.weights is not None:
             notes = (*notes, "member weights are ignored: the set is the hull of the members")
-        return Points(as_float64(given.probs), names, given, notes)
-    if isinstance(given, Dirichlet):
-        drawn = given.sample(n_draws, rng=seed)
+        return Points(as_float64(predictions.probs), names, predictions, notes)
+    if isinstance(predictions, Dirichlet):
+        drawn = predictions.sample(n_draws, rng=seed)
         names = tuple(f"draw {j}" for j in range(drawn.n_members))
         note = f"the set is the hull of {drawn.n_members} draws of the Dirichlet per instance"
-        return Points(as_float64(drawn.probs), names, drawn, (*given.notes, note))
-    assert isinstance(given, Intervals | Belief)
-    k = given.n_classes
+        return Points(as_float64(drawn.probs), names, drawn, (*predictions.notes, note))
+    assert isinstance(predictions, Intervals | Belief)
+    k = predictions.n_classes
     every = k <= _ALL_ORDERS
-    corners = as_float64(vertices(given, which="all" if every else "C25"))
+    corners = as_float64(vertices(predictions, which="all" if every else "C25"))
     if every:
         names = tuple(f"corner of order {order}" for order in itertools.permutations(range(k)))
         note = f"mixed {len(names)} corners per set, one per order of the classes: the whole set"
     else:
         names = tuple(f"class {j} {place}" for j in range(k) for place in ("first", "last"))
         note = f"mixed {len(names)} corners per set, every class first and last: they cover a part of the set"
-    return Points(corners, names, given, (*given.notes, note))
+    return Points(corners, names, predictions, (*predictions.notes, note))
 
 
-def require_same_points(given: Points, names: tuple[str, ...], n_classes: int) -> None:
+def require_same_points(points: Points, names: tuple[str, ...], n_classes: int) -> None:
     """Raise unless other predictions have the points that weights were learned for."""
-    if given.names != names or given.probs.shape[2] != n_classes:
+    if points.names != names or points.probs.shape[2] != n_classes:
         raise InputError(
             "`predictions`",
             f"must be of the kind that was tested ({len(names)} points, {n_classes} classes)",
-            f"got {len(given.names)} points and {given.probs.shape[2]} classes",
+            f"got {len(points.names)} points and {points.probs.shape[2]} classes",
             "Predict with the same members and classes.",
         )
 
 
 def as_class_predictions(predictions: Any) -> ClassPredictions:
     """Return class predictions, or raise."""
-    given = as_predictions(predictions)
-    if not isinstance(given, ClassPredictions):
+    predictions = as_predictions(predictions)
+    if not isinstance(predictions, ClassPredictions):
         raise InputTypeError(
             "a test of sets",
             "needs class predictions",
-            f"got {type(given).__name__}",
+            f"got {type(predictions).__name__}",
             "Use `Ensemble`, `Intervals`, `Belief`, `Dirichlet` or `Point`.",
         )
-    return given
+    return predictions

@@ -8,8 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from credibly._arrays.binomial import wilson
 from credibly._arrays.errors import InputError, nearest
 from credibly._arrays.namespace import HostArray
+from credibly._arrays.standard_errors import factor
 from credibly.evaluation import shown, title
 from credibly.plots.drawing import BLUE, VERMILION, Style, printable, shortened
 from credibly.plots.pictures import Mark, Picture, draws, listed, mark, near_and_far, ranges
@@ -103,7 +105,7 @@ def claims(result: SetCoverage, limit: int = 10) -> Picture:
     """
     claimed, lines = result.claimed, _parts(result, limit)
     names, sizes, shares = (list(column) for column in zip(*lines, strict=True))
-    ends = np.array([_wilson(share, n) for n, share in zip(sizes, shares, strict=True)])
+    ends = np.array([wilson(share, n, factor(0.95)) for n, share in zip(sizes, shares, strict=True)])
     missed = (claimed < ends[:, 0]) | (claimed > ends[:, 1])
     off, places = int(missed[1:].sum()), np.arange(len(lines))
     share = f"{100 * result.coverage.value:.1f} %"
@@ -143,11 +145,6 @@ def _parts(result: SetCoverage, limit: int) -> list[tuple[str, int, float]]:
             (f"{by} {strata.names[at]}", int(strata.n[at]), float(strata.coverage[at])) for at in chosen
         ]
     return parts
-
-
-def _wilson(share: float, n: int) -> tuple[float, float]:
-    stderr = (share * (1 - share) / n) ** 0.5
-    return Estimate("coverage", share, stderr, n, {}, (), None, "wilson").interval()
 
 
 @draws(RecalibrationReport, "changes")

@@ -277,10 +277,10 @@ def _layers(members: list[HostArray], edges: HostArray) -> tuple[list[Mark], flo
     layers = np.array_split(np.arange(len(members)), min(len(members), _MOST_LAYERS))
     for place, layer in enumerate(layers):
         top = bottom + np.histogram(np.concatenate([members[j] for j in layer]), edges)[0]
-        held = top > bottom
-        if held.any():
+        filled = top > bottom
+        if filled.any():
             style: Style = {"facecolor": _SHADES[place % len(_SHADES)], "edgecolor": INK, "linewidth": 0.3}
-            boxes = (edges[:-1][held], edges[1:][held], bottom[held], top[held])
+            boxes = (edges[:-1][filled], edges[1:][filled], bottom[filled], top[filled])
             marks.append(mark("boxes", "chance", *boxes, alpha=0.6, **style))
         bottom = top
     return marks, 1.15 * float(bottom.max())

@@ -187,6 +187,23 @@ class Table:
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
 
+    @classmethod
+    def of(cls, columns: Mapping[str, Iterable[Any]]) -> Table:
+        """Return columns as text.
+
+        Parameters
+        ----------
+        columns : mapping of str to iterable
+            Cells by column: text, numbers, pairs of numbers, truth values, or None for an empty cell.
+
+        Returns
+        -------
+        Table
+            One row per cell of the columns.
+        """
+        rows = zip(*columns.values(), strict=True)
+        return cls(tuple(columns), tuple(tuple(map(_cell, row)) for row in rows))
+
 
 _MODELS: weakref.WeakSet[Any] = weakref.WeakSet()
 """Lines that stand for a model. The axes hold them: cleared axes begin again with the first colour."""
@@ -257,8 +274,7 @@ class Picture:
         Table
             Text, numbers with three digits.
         """
-        rows = zip(*self.columns.values(), strict=True)
-        return Table(tuple(self.columns), tuple(tuple(map(_cell, row)) for row in rows))
+        return Table.of(self.columns)
 
     def draw(self, ax: Axes | None = None, *, label: str | None = None, small: bool = False) -> Axes:
         """Draw.
@@ -374,8 +390,8 @@ def listed(names: Sequence[str], **style: Any) -> dict[str, Any]:
 
 
 def _cell(value: Any) -> str:
-    if isinstance(value, str):
-        return str(value)
+    if value is None or isinstance(value, str):
+        return str(value or "")
     if isinstance(value, tuple):
         return shown_range(value)
     if isinstance(value, (bool, np.bool_)):

@@ -142,8 +142,8 @@ def violins(scores: Scores, part: Part = "distance") -> Picture:
         rows = []
         for name, numbers in values.items():
             chosen = right[name] == (group == "right")
-            held = numbers[chosen & np.isfinite(numbers)]
-            rows.append(np.histogram(held, bins=edges)[0] / max(1, int(chosen.sum())))
+            inside = numbers[chosen & np.isfinite(numbers)]
+            rows.append(np.histogram(inside, bins=edges)[0] / max(1, int(chosen.sum())))
         shares = np.array(rows)
         widths = 0.42 * side * shares / np.maximum(shares.max(axis=1, keepdims=True), 1e-12)
         sides = (places[:, None] + np.minimum(widths, 0.0), places[:, None] + np.maximum(widths, 0.0))
@@ -288,8 +288,8 @@ def confidence(score: EpistemicScore, n_bins: int = 10) -> Picture:
 
     def in_bins(values: HostArray) -> HostArray:
         """Return mean, 10 % and 90 % of the instances in each bin, (3, b)."""
-        held = [host_vector(values)[bins == place] for place in filled]
-        return np.array([(inside.mean(), *np.quantile(inside, (0.1, 0.9))) for inside in held]).T
+        parts = [host_vector(values)[bins == place] for place in filled]
+        return np.array([(inside.mean(), *np.quantile(inside, (0.1, 0.9))) for inside in parts]).T
 
     entropy, imprecision = in_bins(score.entropy), in_bins(score.imprecision)
     measure = f"imprecision ({score.settings.get('measure', 'of the set')})"

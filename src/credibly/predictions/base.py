@@ -56,11 +56,11 @@ class Predictions:
         if memo is None:
             return make()
         if key not in memo:
-            found = make()
-            held = 8 * sum(math.prod(one.shape) for one in (*memo.values(), found))
-            if key != "mean" and held > _KEPT * memory_budget():
-                return found
-            memo[key] = found
+            array = make()
+            size = 8 * sum(math.prod(kept.shape) for kept in (*memo.values(), array))
+            if key != "mean" and size > _KEPT * memory_budget():
+                return array
+            memo[key] = array
         return memo[key]
 
     def _set(self, **values: Any) -> None:
@@ -105,7 +105,9 @@ class Predictions:
                 "For one instance write `predictions[i : i + 1]`.",
             )
         companions = {name: getattr(self, name) for name in self.companions}
-        arrays = self.row_arrays() | {name: one for name, one in companions.items() if one is not None}
+        arrays = self.row_arrays() | {
+            name: companion for name, companion in companions.items() if companion is not None
+        }
         if isinstance(rows, slice):
             taken = {name: array[rows, ...] for name, array in arrays.items()}
         else:
@@ -148,8 +150,8 @@ class Predictions:
         """Return the same prediction over other, already valid rows."""
         other = object.__new__(type(self))
         for field in dataclasses.fields(self):
-            own = field.name in (*self.companions, "index")
-            kept = None if own else getattr(self, field.name)
+            separate = field.name in (*self.companions, "index")
+            kept = None if separate else getattr(self, field.name)
             object.__setattr__(other, field.name, arrays.get(field.name, kept))
         weights, leading = getattr(other, "weights", None), other._leading
         if weights is not None and (type(weights), device(weights)) != (type(leading), device(leading)):
@@ -233,9 +235,9 @@ class RealPredictions(Predictions, ABC):
         >>> cr.Samples([[1.0, 2.0, 3.0, 4.0]]).cdf([3.5])
         array([0.75])
         """
-        given = self._values(values)
-        xp = namespace(given)
-        return xp.reshape(self._cdf(xp.reshape(given, (-1, len(self)))), given.shape)
+        checked = self._values(values)
+        xp = namespace(checked)
+        return xp.reshape(self._cdf(xp.reshape(checked, (-1, len(self)))), checked.shape)
 
     @abstractmethod
     def _cdf(self, values: Array) -> Array:

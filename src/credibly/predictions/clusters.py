@@ -74,11 +74,13 @@ def as_names(values: Any, what: str) -> HostArray:
         missing, array = np.ma.getmaskarray(array), np.ma.getdata(array).astype(object)
         array[missing] = None
     array = np.asarray(array)
-    if array.dtype.kind in "SO" and any(isinstance(one, bytes) for one in array.flat):
+    if array.dtype.kind in "SO" and any(isinstance(entry, bytes) for entry in array.flat):
         array = _decoded(array, what)
     if array.dtype == object:
-        words = {one for one in array.flat if isinstance(one, str)}
-        alike = next((one for one in array.flat if not isinstance(one, str) and str(one) in words), None)
+        words = {entry for entry in array.flat if isinstance(entry, str)}
+        alike = next(
+            (entry for entry in array.flat if not isinstance(entry, str) and str(entry) in words), None
+        )
         if alike is not None:
             raise InputError(
                 f"`{what}`",
@@ -91,7 +93,7 @@ def as_names(values: Any, what: str) -> HostArray:
 
 def _decoded(array: HostArray, what: str) -> HostArray:
     try:
-        words = [one.decode() if isinstance(one, bytes) else one for one in array.ravel().tolist()]
+        words = [entry.decode() if isinstance(entry, bytes) else entry for entry in array.ravel().tolist()]
     except UnicodeDecodeError as error:
         raise InputError(
             f"`{what}`",
@@ -106,7 +108,9 @@ def as_ids(clusters: Any, n: int) -> HostArray:
     """Return the id of every row as an array of numbers or text, none of them missing."""
     array = as_names(clusters, "clusters")
     require_one_each(array.shape, n, "`clusters`", "id per prediction")
-    missing = [row for row, one in enumerate(array.tolist()) if one is None or one == "" or one != one]
+    missing = [
+        row for row, entry in enumerate(array.tolist()) if entry is None or entry == "" or entry != entry
+    ]
     if missing:
         raise InputError(
             "`clusters`",
@@ -163,7 +167,7 @@ def ids_of_contents(parts: Sequence[HostArray]) -> HostArray:
 
 def clusters_of(ids: list[HostArray]) -> Clusters:
     """Return the clusters of rows whose ids come in parts."""
-    levels = np.unique(np.concatenate([np.unique(one) for one in ids]))
+    levels = np.unique(np.concatenate([np.unique(part) for part in ids]))
     if levels.size < 2:
         raise InputError(
             "`clusters`",

@@ -20,7 +20,7 @@ from credibly.predictions.intervals import Intervals
 from credibly.predictions.label_checks import number_of_axes
 from credibly.predictions.label_counts import LabelCounts
 from credibly.predictions.label_reading import numbers_of
-from credibly.predictions.point import SCORES, Point, both_classes, stacked
+from credibly.predictions.point import SCORES, Point, both_classes, both_columns
 from credibly.predictions.regression import Gaussian
 from credibly.predictions.samples import Samples
 
@@ -60,15 +60,15 @@ def from_foreign(obj: Any, member_axis: int | None) -> Predictions | None:
     if _is_value(obj, "mean") and _is_value(obj, "var"):
         variance = as_array(obj.var, "var")
         return Gaussian(as_array(obj.mean, "mean"), namespace(variance).sqrt(variance), member_axis)
-    held = next((getattr(obj, name) for name in _HELD if _is_value(obj, name)), None)
+    inner_array = next((getattr(obj, name) for name in _HELD if _is_value(obj, name)), None)
     axis = next((getattr(obj, name) for name in _SAMPLE_AXES if _is_value(obj, name)), None)
-    if held is not None and axis is not None:
-        members = as_array(getattr(held, "probabilities", held), "probabilities")
+    if inner_array is not None and axis is not None:
+        members = as_array(getattr(inner_array, "probabilities", inner_array), "probabilities")
         return Ensemble(members, weights=getattr(obj, "weights", None), member_axis=int(axis))
-    if held is not None:
-        return _probabilities(held, 1 if member_axis is None else member_axis)
-    own = getattr(obj, "probabilities", None)
-    inner = getattr(getattr(obj, "samples", None), "probabilities", own)
+    if inner_array is not None:
+        return _probabilities(inner_array, 1 if member_axis is None else member_axis)
+    probabilities = getattr(obj, "probabilities", None)
+    inner = getattr(getattr(obj, "samples", None), "probabilities", probabilities)
     return None if inner is None else _probabilities(inner, member_axis)
 
 
@@ -146,7 +146,7 @@ def as_predictions(obj: Any, *, member_axis: int | None = None) -> Predictions:
     if array.ndim == 1 or (array.ndim == 2 and array.shape[1] == 1):
         return from_binary_scores(array)
     if array.ndim == 3 and array.shape[2] == 1:
-        members = Ensemble(stacked(array[:, :, 0]), member_axis=member_axis)
+        members = Ensemble(both_columns(array[:, :, 0]), member_axis=member_axis)
         members._set(notes=(SCORES, *members.notes))
         return members
     if array.ndim == 3:
@@ -172,20 +172,20 @@ def names_its_classes(entry: Any) -> bool:
     return (
         isinstance(entry, list)
         and len(entry) > 1
-        and all(isinstance(one, dict) and set(one) == {"label", "score"} for one in entry)
+        and all(isinstance(score, dict) and set(score) == {"label", "score"} for score in entry)
     )
 
 
 def by_class(entry: list[Any]) -> dict[str, Any]:
     """Return the scores of one instance by class; a class that is named twice is refused."""
-    found = {str(one["label"]): one["score"] for one in entry}
-    if len(found) < len(entry):
-        names = [str(one["label"]) for one in entry]
+    scores = {str(score["label"]): score["score"] for score in entry}
+    if len(scores) < len(entry):
+        names = [str(score["label"]) for score in entry]
         twice = next(name for name in names if names.count(name) > 1)
         raise InputError(
             "predictions", "must name each class once per instance", f"{twice!r} appears twice", "Check them."
         )
-    return found
+    return scores
 
 
 def _from_scored(obj: list[Any]) -> Point:
@@ -226,14 +226,14 @@ def column_names(frame: Any) -> list[Any]:
     return list(getattr(frame, "column_names", frame.columns))
 
 
-def loaded(source: Any, labels: Any, **said: Any) -> Any:
+def loaded(source: Any, labels: Any, **options: Any) -> Any:
     """Return the dataset of a path or a data frame; `said` are further options of `load`."""
     # What a user holds is read where files are: the arrow from predictions to io exists while this runs and
     # not while the modules load.
     # tach-ignore(a path or a data frame in place of predictions is read by the room above)
     from credibly.io import load
 
-    return load(source, labels=labels, **said)
+    return load(source, labels=labels, **options)
 
 
 def from_binary_scores(scores: Any) -> Point:
@@ -284,19 +284,19 @@ def _from_labelled(obj: Any) -> Predictions:
             f"got a {type(obj).__name__} with {', '.join(map(str, obj.data_vars))}",
             "Select one: `dataset[name]`.",
         )
-    stacked = [name for name in MEMBER_DIMENSIONS if name in obj.dims]
-    rest = [name for name in obj.dims if name not in stacked]
-    if len(rest) != 2 and not (stacked and len(rest) == 1):
+    member_dims = [name for name in MEMBER_DIMENSIONS if name in obj.dims]
+    rest = [name for name in obj.dims if name not in member_dims]
+    if len(rest) != 2 and not (member_dims and len(rest) == 1):
         raise InputError(
             "labelled predictions",
             "must have two dimensions besides chain and draw (instances, then classes), or one (real draws)",
             f"got dimensions {tuple(obj.dims)}",
             "Select one variable and reduce or rename its dimensions.",
         )
-    values = as_array(obj.transpose(*stacked, *rest).values, "predictions")
-    if not stacked:
+    values = as_array(obj.transpose(*member_dims, *rest).values, "predictions")
+    if not member_dims:
         return Point(values)
-    members = values.reshape(-1, *values.shape[len(stacked) :])
+    members = values.reshape(-1, *values.shape[len(member_dims) :])
     if len(rest) == 2:
         return Ensemble(members, member_axis=0)
     if values.dtype.kind != "f":

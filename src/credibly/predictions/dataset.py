@@ -168,19 +168,19 @@ def named(predictions: P, classes: tuple[str, ...] | None, index: Any = None) ->
     return made
 
 
-def joined(chunks: Sequence[Dataset]) -> Dataset:
+def joined_rows(chunks: Sequence[Dataset]) -> Dataset:
     """Return the rows of several chunks as one, in their order."""
 
     def together(arrays: Sequence[Any], axis: int = 0) -> Any:
-        missing = any(one is None for one in arrays)
+        missing = any(array is None for array in arrays)
         return None if missing else namespace(*arrays).concat(list(arrays), axis=axis)
 
-    given = [chunk.predictions for chunk in chunks]
-    arrays = [one.row_arrays() for one in given]
-    predictions = given[0].replace_rows(
-        **{name: together([one[name] for one in arrays]) for name in arrays[0]}
+    parts = [chunk.predictions for chunk in chunks]
+    arrays = [part.row_arrays() for part in parts]
+    predictions = parts[0].replace_rows(
+        **{name: together([fields[name] for fields in arrays]) for name in arrays[0]}
     )
-    predictions._set(notes=tuple(dict.fromkeys(note for one in given for note in one.notes)))
+    predictions._set(notes=tuple(dict.fromkeys(note for part in parts for note in part.notes)))
     labels = dataclasses.replace(
         chunks[0].batch,
         values=together([chunk.batch.values for chunk in chunks], 1),

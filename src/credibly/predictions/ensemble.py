@@ -32,7 +32,7 @@ from credibly._arrays.namespace import (
 from credibly._arrays.notes import counted
 from credibly.predictions.base import ClassPredictions
 from credibly.predictions.intervals import Intervals
-from credibly.predictions.point import Point, normalise_scores, remedy_for, softmax_logits
+from credibly.predictions.point import Point, normalise_scores, remedy_for_probs, softmax_logits
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -78,7 +78,7 @@ class Ensemble(ClassPredictions):
             self._set(probs=made.probs, weights=made.weights, notes=made.notes)
             return
         probs = members_second(as_real(self.probs, "probs"), "probs", member_axis)
-        probs, notes = require_distributions(probs, "probs", lambda bad: remedy_for(bad, "Ensemble"))
+        probs, notes = require_distributions(probs, "probs", lambda bad: remedy_for_probs(bad, "Ensemble"))
         weights = None if self.weights is None else check_weights(self.weights, probs)
         self._set(probs=probs, weights=weights, notes=notes)
 
@@ -213,108 +213,12 @@ class Ensemble(ClassPredictions):
         return Intervals(xp.min(self.probs, axis=1), xp.max(self.probs, axis=1))
 
 
-class WithoutMember(Ensemble):
-    """An ensemble without one of its members: its mean is what the sum over all members leaves.
-
-    Its probabilities are made only if they are asked for, so that leaving every member out in turn costs what
-    the means cost.
-    """
-
-    whole: Ensemble
-    member: int
-
-    @classmethod
-    def of(cls, whole: Ensemble, member: int) -> WithoutMember:
-        """Leave a member out; `whole` has at least one other."""
-        made = object.__new__(cls)
-        made._set(whole=whole, member=member, notes=whole.notes, classes=whole.classes, index=None)
-        return made
-
-    @property
-    def _leading(self) -> Array:
-        return self.whole.probs
-
-    def __len__(self) -> int:
-        return len(self.whole)
-
-    def __getitem__(self, rows: Any) -> WithoutMember:
-        """Select instances."""
-        return type(self).of(self.whole[rows], self.member)
-
-    def replace_rows(self, **arrays: Array) -> Ensemble:  # type: ignore[override]
-        """Return the others over other, already valid rows, as an ensemble of their own."""
-        plain = Ensemble._trusted(self.probs)
-        plain._set(weights=self.weights, logits=None, notes=self.notes, classes=self.classes)
-        return plain.replace_rows(**arrays)
-
-    @property
-    def n_members(self) -> int:
-        """Number of members that are left."""
-        return self.whole.n_members - 1
-
-    @property
-    def n_classes(self) -> int:
-        """Number of classes."""
-        return self.whole.n_classes
-
-    @property
-    def mean_note(self) -> str:
-        """What the mean of all members does: which of them are left out is the business of who asks."""
-        return self.whole.mean_note
-
-    @property
-    def left_out(self) -> Array:
-        """What the member that is left out predicts, (n, k)."""
-        return self.whole.probs[:, self.member, :]
-
-    def _kept(self, array: Array, axis: int) -> Array:
-        kept = [at for at in range(self.whole.n_members) if at != self.member]
-        return namespace(array).take(array, like(np.array(kept), array), axis=axis)
-
-    @property
-    def probs(self) -> Array:
-        """What the others predict, (n, m - 1, k)."""
-        return self._kept(self.whole.probs, 1)
-
-    @property
-    def weights(self) -> Array | None:
-        """Weights of the others."""
-        weights = self.whole.weights
-        return None if weights is None else normalised(self._kept(weights, 0))
-
-    def mean(self) -> Point:
-        """Return the mean of the others."""
-        return Point._trusted(self.once("mean", self._mean))
-
-    def _mean(self) -> Array:
-        whole, xp = self.whole, self.whole.xp
-        share = 1.0 / whole.n_members if whole.weights is None else float(to_host(whole.weights)[self.member])
-        own = share * as_float64(self.left_out)
-        rest = whole.mean().probs - own
-        # where nearly all probability is the member's own, the difference has no digits left
-        lost = np.flatnonzero(to_host(xp.any(rest < _CANCELLED * own, axis=1)))
-        if lost.size == len(whole):
-            return weighted_mean(self.probs, self.weights)
-        rest = without_rounding(rest / (1.0 - share), 2 * whole.n_members)
-        if lost.size:
-            at = like(lost, rest)
-            exact = weighted_mean(self._kept(xp.take(whole.probs, at, axis=0), 1), self.weights)
-            if is_torch(rest):
-                rest = rest.index_copy(0, at, exact)
-            else:
-                rest[lost] = exact
-        return rest
-
-
-_CANCELLED = 1e-2
-
-
 def is_list_of_members(value: Any) -> bool:
     """Tell whether it is a list of (n, k) arrays, not of numbers: one array per member."""
     if not isinstance(value, (list, tuple)) or not value:
         return False
-    arrays = [one.probs if isinstance(one, Point) else one for one in value]
-    return all(is_array(one) and one.ndim == 2 for one in arrays)
+    arrays = [member.probs if isinstance(member, Point) else member for member in value]
+    return all(is_array(array) and array.ndim == 2 for array in arrays)
 
 
 MANY_MEMBERS = 32

@@ -33,7 +33,7 @@ from credibly.predictions.label_checks import number_of_axes
 from credibly.predictions.label_counts import LabelCounts
 from credibly.predictions.label_reading import label_values
 from credibly.predictions.labels import read_labels
-from credibly.predictions.prediction_sets import remedy_for
+from credibly.predictions.prediction_sets import remedy_without_probs
 from credibly.predictions.rows import InMemory, Rows
 
 ROUTINE = "routine"
@@ -95,24 +95,28 @@ def _rows_of(predictions: Any, labels: Any, beside: dict[str, Any], classes: Seq
                 )
         return predictions
     if not isinstance(predictions, Predictions) and is_source(predictions):
-        said = {
+        columns = {
             name: names
             for name in ("groups", "clusters")
             if (names := _columns_of(name, beside[name])) is not None
         }
-        beside |= dict.fromkeys(said)
-        return _of_dataset(loaded(predictions, labels, classes=classes, **said), None, beside)
+        beside |= dict.fromkeys(columns)
+        return _of_dataset(loaded(predictions, labels, classes=classes, **columns), None, beside)
     notes: tuple[str, ...] = ()
     if getattr(predictions, "ndim", None) == 4 and is_array(predictions):
         predictions, labels, beside, notes = _pixels(predictions, labels, beside)
-    given, labels = as_pair(predictions, labels)
-    if classes is not None and given.classes is None:
-        given = named(given, tuple(str(name) for name in classes))
-    new, found = _read(given, labels, beside, ordered=classes is not None)
-    plain = given if given.classes is None and given.index is None else named(given, None)
-    if notes or found:
-        plain = with_notes(plain, (*notes, *found))
-    return InMemory(Dataset(plain, new.pop("labels", None), classes=given.classes, index=given.index, **new))
+    predictions, labels = as_pair(predictions, labels)
+    if classes is not None and predictions.classes is None:
+        predictions = named(predictions, tuple(str(name) for name in classes))
+    new, reading_notes = _read(predictions, labels, beside, ordered=classes is not None)
+    plain = (
+        predictions if predictions.classes is None and predictions.index is None else named(predictions, None)
+    )
+    if notes or reading_notes:
+        plain = with_notes(plain, (*notes, *reading_notes))
+    return InMemory(
+        Dataset(plain, new.pop("labels", None), classes=predictions.classes, index=predictions.index, **new)
+    )
 
 
 def as_pair(predictions: Any, labels: Any) -> tuple[Predictions, Any]:
@@ -163,7 +167,7 @@ def _require_one_label(predictions: Any, labels: Any) -> None:
     if isinstance(predictions, Predictions) or isinstance(labels, LabelCounts):
         return
     probs, marks = (
-        to_host(one) if is_array(one) else _as_table(one, "labels") for one in (predictions, labels)
+        to_host(table) if is_array(table) else _as_table(table, "labels") for table in (predictions, labels)
     )
     if probs.shape != marks.shape or probs.dtype.kind != "f" or marks.dtype.kind not in "fiub":
         return
@@ -185,15 +189,15 @@ def _require_one_label(predictions: Any, labels: Any) -> None:
 
 def paired(predictions: Any, labels: Any) -> tuple[Predictions, Any]:
     """Return predictions and labels that are read, of what a function that needs both was given."""
-    given, labels = as_pair(predictions, labels)
+    predictions, labels = as_pair(predictions, labels)
     require(
         labels is not None,
-        f"must be given unless the predictions include them, as {type(given).__name__} do not",
+        f"must be given unless the predictions include them, as {type(predictions).__name__} do not",
         "Pass `f(predictions, labels)`, or what `load` returned.",
         labels=labels,
     )
-    found, notes = read_labels(given, labels)
-    return with_notes(named(given, None), notes), found
+    labels, notes = read_labels(predictions, labels)
+    return with_notes(named(predictions, None), notes), labels
 
 
 def _pixels(
@@ -205,16 +209,18 @@ def _pixels(
     """
     shape = tuple(int(length) for length in predictions.shape)
     b, n, k = shape[0], shape[0] * shape[1] * shape[2], shape[3]
-    own = None if labels is None else _shape(labels)
-    if own is not None and len(own) < 3:
+    label_shape = None if labels is None else _shape(labels)
+    if label_shape is not None and len(label_shape) < 3:
         return predictions, labels, beside, ()  # refused as four axes are, with what images need
-    if own is not None and own not in (shape[:3], (*shape[:3], 1)):
+    if label_shape is not None and label_shape not in (shape[:3], (*shape[:3], 1)):
         first = shape[:1] + shape[2:]
         raise InputError(
             "`labels`",
             f"must have one class per pixel, shape {shape[:3]}",
-            f"got shape {own} with predictions {shape}",
-            "Put the classes last: `numpy.moveaxis(probs, 1, -1)`." if own == first else "Check both shapes.",
+            f"got shape {label_shape} with predictions {shape}",
+            "Put the classes last: `numpy.moveaxis(probs, 1, -1)`."
+            if label_shape == first
+            else "Check both shapes.",
         )
 
     def per_row(value: Any) -> Any:
@@ -236,12 +242,12 @@ def _pixels(
     return predictions.reshape(n, k), flat, rows, (note,)
 
 
-def _columns_of(name: str, given: Any) -> Any:
+def _columns_of(name: str, columns: Any) -> Any:
     """Return the columns that are named, as `load` takes them; None where one value per row is given."""
-    if name == "clusters" or given is None:
-        return given if isinstance(given, str) else None
-    names = [given] if isinstance(given, str) else given
-    words = isinstance(names, (list, tuple)) and all(isinstance(one, str) for one in names)
+    if name == "clusters" or columns is None:
+        return columns if isinstance(columns, str) else None
+    names = [columns] if isinstance(columns, str) else columns
+    words = isinstance(names, (list, tuple)) and all(isinstance(name, str) for name in names)
     return list(names) if words and len(set(names)) == len(names) else None
 
 
@@ -252,7 +258,7 @@ def _plain(name: str, value: Any, n: int) -> Any:
     if name == "groups" and is_frame(value):
         value = {str(column): value[column] for column in column_names(value)}
     if name == "groups" and isinstance(value, Mapping):  # factors come as a mapping
-        return {column: as_names(own, f"groups[{column!r}]") for column, own in value.items()}
+        return {column: as_names(values, f"groups[{column!r}]") for column, values in value.items()}
     if name == "groups":
         require_type(
             not isinstance(value, str),
@@ -298,26 +304,26 @@ def with_notes(predictions: Predictions, notes: Sequence[str]) -> Predictions:
 def _of_dataset(data: Dataset, labels: Any, beside: Mapping[str, Any]) -> Rows:
     """Return data that were read; what is given beside them takes the place of their own."""
     notes = [note for note in data.notes if getattr(note, "code", "") != ROUTINE]
-    given = named(with_notes(data.predictions, notes), data.classes, data.index)
-    new, found = _read(given, labels, beside, ordered=data.classes_ordered)
-    plain = with_notes(named(given, None), found)
+    predictions = named(with_notes(data.predictions, notes), data.classes, data.index)
+    new, reading_notes = _read(predictions, labels, beside, ordered=data.classes_ordered)
+    plain = with_notes(named(predictions, None), reading_notes)
     return InMemory(dataclasses.replace(data, predictions=plain, **new))
 
 
 def _read(
-    given: Predictions, labels: Any, beside: Mapping[str, Any], *, ordered: bool
+    predictions: Predictions, labels: Any, beside: Mapping[str, Any], *, ordered: bool
 ) -> tuple[dict[str, Any], list[str]]:
     """Return what is given beside predictions as a dataset holds it, by name, and how it was read."""
     new: dict[str, Any] = {}
     notes: list[str] = []
     if labels is not None:
-        new["labels"], found = read_labels(given, labels, ordered=ordered)
-        notes += found
+        new["labels"], reading_notes = read_labels(predictions, labels, ordered=ordered)
+        notes += reading_notes
     for name, value in beside.items():
         if value is not None:
-            own, found = aligned(value, given.index, name)
-            new[name] = _plain(name, own, len(given))
-            notes += found
+            rows_in_order, reading_notes = aligned(value, predictions.index, name)
+            new[name] = _plain(name, rows_in_order, len(predictions))
+            notes += reading_notes
     if "features" in new and is_frame(beside["features"]):
         new["feature_names"] = tuple(str(name) for name in beside["features"].columns)
     elif "features" in new:
@@ -332,7 +338,7 @@ def require_single(some: Dataset, what: str, *, weighted: bool = False) -> None:
             what,
             "needs predicted probabilities or distributions",
             f"got {type(some.predictions).__name__}",
-            remedy_for(some.predictions, "Pass predictions first, then labels."),
+            remedy_without_probs(some.predictions, "Pass predictions first, then labels."),
         )
     if some.batch.weights is not None and not weighted:
         raise UnsupportedError(
@@ -340,9 +346,9 @@ def require_single(some: Dataset, what: str, *, weighted: bool = False) -> None:
         )
 
 
-def require_independent(given: Any, what: str) -> None:
+def require_independent(source: Any, what: str) -> None:
     """Raise in the name of `what` where rows belong together, which it does not allow for."""
-    some = given.sample if isinstance(given, Rows) else given
+    some = source.example if isinstance(source, Rows) else source
     if isinstance(some, Dataset) and some.clusters is not None:
         raise UnsupportedError(
             what,
@@ -360,8 +366,8 @@ def cluster_codes(predictions: Any, clusters: Any = None, blocks: int | None = N
     brings = isinstance(predictions, Dataset) or is_source(predictions)
     if clusters is None and blocks is None and not brings:
         return None
-    given = predictions if brings else as_predictions(predictions)
-    return as_rows(given, clusters=clusters, blocks=blocks).cluster_codes()
+    source = predictions if brings else as_predictions(predictions)
+    return as_rows(source, clusters=clusters, blocks=blocks).cluster_codes()
 
 
 def require_no_labels(labels: object, sample_weight: object = None) -> None:

@@ -11,7 +11,7 @@ from credibly._arrays.checks import (
     noted_error,
     require_rows,
     require_shares,
-    row_blocks,
+    row_tiles,
     scalar,
     sum_tolerance,
 )
@@ -102,7 +102,7 @@ def _move_noise(lower: Array, upper: Array) -> tuple[Array, Array, tuple[str, ..
     xp = namespace(lower)
     touched = sum(
         int(xp.sum(xp.astype((low < 0) | (high > 1) | (low > high), xp.int64)))
-        for (_, low), (_, high) in zip(row_blocks(lower), row_blocks(upper), strict=True)
+        for (_, low), (_, high) in zip(row_tiles(lower), row_tiles(upper), strict=True)
     )
     if not touched:
         return lower, upper, ()
@@ -128,7 +128,7 @@ def _require_nonempty(lower: Array, upper: Array) -> tuple[str, ...]:
         fact=lambda low, high: f"has sums {low.sum():.6g} and {high.sum():.6g}",
         remedy="Widen these intervals or drop the rows.",
     )
-    blocks = zip(row_blocks(lower), row_blocks(upper), strict=True)
+    blocks = zip(row_tiles(lower), row_tiles(upper), strict=True)
     worst = max(scalar(xp.max(missing(low, high))) for (_, low), (_, high) in blocks)
     if worst > max(noted_error(lower), noted_error(upper)):
         return (f"a distribution fits between the bounds only within {worst:.1e}; they are used unchanged",)

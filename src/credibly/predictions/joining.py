@@ -13,7 +13,9 @@ from credibly._arrays.errors import InputError
 from credibly._arrays.namespace import Array
 
 
-def order_by_name(keys: Array, own: Array, *, what: str, remedy: str) -> tuple[Array | None, tuple[str, ...]]:
+def order_by_name(
+    keys: Array, others: Array, *, what: str, remedy: str
+) -> tuple[Array | None, tuple[str, ...]]:
     """Return the rows of `own` in the order of `keys`; None where they are in it already.
 
     Names that differ only in leading zeros ('007' and 7) are the same where all of them are.
@@ -34,17 +36,17 @@ def order_by_name(keys: Array, own: Array, *, what: str, remedy: str) -> tuple[A
     notes : tuple of str
         What was read into the names.
     """
-    wanted, found = _alike(np.asarray(keys), np.asarray(own))
+    wanted, their_names = _alike(np.asarray(keys), np.asarray(others))
     notes: tuple[str, ...] = ()
-    if set(wanted) != set(found):
-        own_plain, other_plain = (list(map(_unpadded, names)) for names in (wanted, found))
-        distinct = len(set(own_plain)) == len(set(wanted)) and len(set(other_plain)) == len(set(found))
+    if set(wanted) != set(their_names):
+        own_plain, other_plain = (list(map(_unpadded, names)) for names in (wanted, their_names))
+        distinct = len(set(own_plain)) == len(set(wanted)) and len(set(other_plain)) == len(set(their_names))
         if distinct and set(own_plain) == set(other_plain):
-            wanted, found = own_plain, other_plain
+            wanted, their_names = own_plain, other_plain
             notes = (f"ids of {what} are compared without leading zeros: '007' is 7",)
-    if wanted == found:
+    if wanted == their_names:
         return None, notes
-    rows = {name: row for row, name in enumerate(found)}
+    rows = {name: row for row, name in enumerate(their_names)}
     both = sum(name in rows for name in dict.fromkeys(wanted))
     only, more = len(set(wanted)) - both, len(rows) - both
     if only or more:
@@ -56,8 +58,8 @@ def order_by_name(keys: Array, own: Array, *, what: str, remedy: str) -> tuple[A
             f"{both} are in both, {only} only with the predictions, {more} only with {what}{first}",
             remedy,
         )
-    if len(rows) < len(found) or len(set(wanted)) < len(wanted):
-        whose, names = (what, found) if len(rows) < len(found) else ("the predictions", wanted)
+    if len(rows) < len(their_names) or len(set(wanted)) < len(wanted):
+        whose, names = (what, their_names) if len(rows) < len(their_names) else ("the predictions", wanted)
         twice = next(name for name in names if names.count(name) > 1)
         raise InputError(
             f"the ids of {whose}",
@@ -79,20 +81,20 @@ def counts_rows(names: Any) -> bool:
     return bool(np.asarray(names).tolist() == list(range(len(names))))
 
 
-def order_by_index(keys: Any, own: Any, *, what: str) -> tuple[Array | None, tuple[str, ...]]:
+def order_by_index(keys: Any, others: Any, *, what: str) -> tuple[Array | None, tuple[str, ...]]:
     """Return the order that joins two indexes, and a note where they are not the same.
 
     An index that only counts its rows says nothing about them: beside other names the rows are taken as they
     stand; beside the same numbers in another order either reading is possible, and both are shown.
     """
-    keys, own = np.asarray(keys), np.asarray(own)
-    if len(keys) != len(own) or keys.tolist() == own.tolist():
+    keys, others = np.asarray(keys), np.asarray(others)
+    if len(keys) != len(others) or keys.tolist() == others.tolist():
         return None, ()
-    if not (counts_rows(keys) or counts_rows(own)):
+    if not (counts_rows(keys) or counts_rows(others)):
         remedy = f"Select the same rows, or drop the index: `{what}.to_numpy()`."
-        order, notes = order_by_name(keys, own, what=f"`{what}`", remedy=remedy)
+        order, notes = order_by_name(keys, others, what=f"`{what}`", remedy=remedy)
         return order, (*notes, f"`{what}` are joined with the predictions by their index")
-    if set(keys.tolist()) == set(own.tolist()):
+    if set(keys.tolist()) == set(others.tolist()):
         raise InputError(
             f"the index of `{what}`",
             "must be in the order of the predictions, or be left out",
@@ -104,10 +106,10 @@ def order_by_index(keys: Any, own: Any, *, what: str) -> tuple[Array | None, tup
 
 def aligned(value: Any, index: Any, what: str) -> tuple[Any, tuple[str, ...]]:
     """Return a data frame or series in the order of an index, as arrays; everything else as it is."""
-    own = getattr(value, "index", None)
-    if index is None or own is None or callable(own) or not hasattr(value, "iloc"):
+    own_index = getattr(value, "index", None)
+    if index is None or own_index is None or callable(own_index) or not hasattr(value, "iloc"):
         return value, ()
-    order, notes = order_by_index(index, own, what=what)
+    order, notes = order_by_index(index, own_index, what=what)
     return (value if order is None else value.iloc[order]), notes
 
 

@@ -18,17 +18,17 @@ NUMBERS = "Pass one observed number per entry, or give class probabilities for t
 
 def require_same_length(predictions: Predictions, labels: Array, what: str) -> None:
     """Raise unless there is one label per prediction; name the keyword that fits another axis order."""
-    n, given = len(predictions), int(labels.shape[0])
-    if n == given:
+    n, number = len(predictions), int(labels.shape[0])
+    if n == number:
         return
     shape = tuple(predictions._leading.shape)
-    if len(shape) == 3 and shape[1] == given:
-        remedy = f"Axis 1 has {given} entries: for members-first input pass `member_axis=0`."
-    elif len(shape) == 2 and shape[1] == given:
+    if len(shape) == 3 and shape[1] == number:
+        remedy = f"Axis 1 has {number} entries: for members-first input pass `member_axis=0`."
+    elif len(shape) == 2 and shape[1] == number:
         remedy = "The predictions look transposed: instances come first."
     else:
         remedy = "Check that both come from the same split."
-    raise InputError(what, f"must have one entry per prediction ({n})", f"got {given}", remedy)
+    raise InputError(what, f"must have one entry per prediction ({n})", f"got {number}", remedy)
 
 
 def require_label_vector(predictions: Predictions, labels: Array) -> None:
@@ -71,7 +71,7 @@ def check_classes(labels: Array, n_classes: int) -> Array:
             name="labels",
             rule=f"must lie between 0 and {n_classes - 1} for {n_classes} classes",
             fact=lambda value: f"is {value}",
-            remedy=lambda given: _remedy_for(to_host(given), n_classes),
+            remedy=lambda table: _remedy_for(to_host(table), n_classes),
         )
     small = label_dtype(xp, n_classes)
     return labels.astype(small) if host else xp.astype(labels, small)

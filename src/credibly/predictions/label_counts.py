@@ -54,8 +54,8 @@ def _is_missing(values: HostArray) -> HostArray:
     """Tell which entries are None or NaN, which differs from itself, or pandas.NA, which does neither."""
     if values.dtype.kind != "O":
         return np.asarray(values != values)
-    found = [one is None or (one != one) is not False for one in values.ravel().tolist()]
-    return np.array(found, dtype=bool).reshape(values.shape)
+    missing = [entry is None or (entry != entry) is not False for entry in values.ravel().tolist()]
+    return np.array(missing, dtype=bool).reshape(values.shape)
 
 
 _MOST_RATERS = 2**53  # exact in double precision
@@ -227,14 +227,16 @@ class LabelCounts(Predictions):
         probs, notes = require_distributions(
             probs, "frequencies", lambda _: "Divide counts by their sum, or pass them to `LabelCounts`."
         )
-        n, given = probs.shape[0], np.asarray(to_host(n_raters) if is_array(n_raters) else n_raters)
+        n, raters_given = probs.shape[0], np.asarray(to_host(n_raters) if is_array(n_raters) else n_raters)
         require(
-            given.dtype.kind in "iu" and given.shape in ((), (n,)) and bool((given >= 1).all()),
+            raters_given.dtype.kind in "iu"
+            and raters_given.shape in ((), (n,))
+            and bool((raters_given >= 1).all()),
             f"must be a positive whole number, or {n} of them",
             "Give the number of raters behind each row; without it, their noise is unknown.",
             n_raters=n_raters,
         )
-        raters = np.broadcast_to(given, (n,)).astype(np.float64)
+        raters = np.broadcast_to(raters_given, (n,)).astype(np.float64)
         scaled = to_host(as_float64(probs)) * raters[:, None]
         whole = np.round(scaled)
         off = np.abs(scaled - whole).max(axis=1)
@@ -262,8 +264,8 @@ class LabelCounts(Predictions):
         array (n,)
             The drawn raters' classes.
         """
-        one = self.subsample(1, rng=rng).counts
-        return namespace(one).argmax(one, axis=-1)
+        counts = self.subsample(1, rng=rng).counts
+        return namespace(counts).argmax(counts, axis=-1)
 
     def subsample(self, n_raters: int, *, rng: Any = None) -> LabelCounts:
         """Keep `n_raters` raters per instance, drawn without replacement.

@@ -36,9 +36,9 @@ def numbers_of(names: Sequence[str]) -> list[int] | None:
     if all(name.isascii() and _SIGNED.fullmatch(name) for name in names):
         numbers = [int(float(name)) for name in names]
         return numbers if len(set(numbers)) == len(names) > 0 else None
-    found = [_NUMBERED.fullmatch(name) if name.isascii() else None for name in names]
-    numbers = [int(one["number"]) for one in found if one is not None]
-    stems = {(one["stem"], one["end"]) for one in found if one is not None}
+    matches = [_NUMBERED.fullmatch(name) if name.isascii() else None for name in names]
+    numbers = [int(match["number"]) for match in matches if match is not None]
+    stems = {(match["stem"], match["end"]) for match in matches if match is not None}
     return numbers if len(stems) == 1 and len(set(numbers)) == len(names) else None
 
 
@@ -57,12 +57,12 @@ def label_values(labels: Any) -> Any:
     if array.dtype.kind != "O" or not array.size:
         return array
     flat = array.ravel().tolist()
-    if all(isinstance(one, (bool, np.bool_)) for one in flat):
+    if all(isinstance(entry, (bool, np.bool_)) for entry in flat):
         return array.astype(bool)
-    if any(isinstance(one, str) for one in flat):
-        if not all(isinstance(one, str) or one is None or one != one for one in flat):
+    if any(isinstance(entry, str) for entry in flat):
+        if not all(isinstance(entry, str) or entry is None or entry != entry for entry in flat):
             return array
-        return np.array([one if isinstance(one, str) else "" for one in flat]).reshape(array.shape)
+        return np.array([entry if isinstance(entry, str) else "" for entry in flat]).reshape(array.shape)
     try:
         return array.astype(np.float64)
     except (TypeError, ValueError):
@@ -93,7 +93,7 @@ def is_one_hot(table: Array) -> bool:
     return bool(xp.all(xp.sum(ones, axis=1) == 1) and xp.all(xp.sum(zeros + ones, axis=1) == table.shape[1]))
 
 
-def signs(labels: Array, notes: list[str]) -> Array:
+def without_signs(labels: Array, notes: list[str]) -> Array:
     """Return labels -1 and 1 of two classes without names as 0 and 1, as those who write them mean them."""
     xp = namespace(labels)
     if not xp.isdtype(labels.dtype, "signed integer") or not bool(xp.any(labels == -1)):
@@ -121,10 +121,10 @@ def named_classes(names: Array, classes: Sequence[str] | None, notes: list[str])
     numbers = numbers_of(list(classes))
     if numbers is not None and not any(word in index for word in words):
         index = {str(number): j for j, number in enumerate(numbers)}  # label 3 of the column class_3
-    found = np.array([index.get(word, -1) for word in words])
+    places = np.array([index.get(word, -1) for word in words])
     shown = ", ".join(list(index)[:6]) + (", ..." if len(index) > 6 else "")
     require_rows(
-        (found, np.array(words)),
+        (places, np.array(words)),
         lambda places, _: places < 0,
         name="labels",
         rule=f"must be among the classes ({shown})",
@@ -133,7 +133,7 @@ def named_classes(names: Array, classes: Sequence[str] | None, notes: list[str])
         "labels: `classes=...`.",
     )
     notes.append("labels came as class names and are matched with the classes")
-    return found
+    return places
 
 
 def numbered_classes(
@@ -154,10 +154,12 @@ def numbered_classes(
     numbers = numbers_of(names)
     if numbers is not None and numbers != list(range(len(names))):
         notes.append("labels are matched with the classes by number")
-        return named_classes(whole.astype(np.str_), [str(one) for one in numbers], [])
+        return named_classes(whole.astype(np.str_), [str(number) for number in numbers], [])
     if numbers is None and names and not ordered and (len(names) == 2 or names != sorted(names)):
         other = sorted(names) if names != sorted(names) else [*reversed(names)]
-        first, second = (", ".join(one[:6]) + (", ..." if len(one) > 6 else "") for one in (names, other))
+        first, second = (
+            ", ".join(order[:6]) + (", ..." if len(order) > 6 else "") for order in (names, other)
+        )
         raise InputError(
             "`labels`",
             "must be class names if the columns are named, or the order must be given",
@@ -210,8 +212,8 @@ def from_table(
     # two columns may be a class and something else; three that no rater can have given are counts
     plain = counts and names is None and (np.ptp(table.sum(axis=1)) == 0 or (n_classes > 2 and not raters))
     if plain or (counts and columns is not None):
-        told = ", one column per class" * (not plain)
-        notes.append(f"labels of shape {shape} are read as counts over raters{told}")
+        by_class = ", one column per class" * (not plain)
+        notes.append(f"labels of shape {shape} are read as counts over raters{by_class}")
         return LabelCounts(table)
     if by_rater or (raters and not counts and (names is None or shape[1] > 2 or table.dtype.kind == "U")):
         notes.append(f"labels of shape {shape} are read as one column per rater")
@@ -242,11 +244,15 @@ def _columns_of_classes(names: list[str], known: list[str]) -> list[int] | None:
     """Return the column of every class where columns are named as the classes are, or by their numbers."""
     if set(names) == set(known):
         return [names.index(name) for name in known]
-    own, wanted = numbers_of(names), numbers_of(known)
+    column_numbers, wanted = numbers_of(names), numbers_of(known)
     # rater_0 and rater_1 are numbered as classes are
-    if own is None or wanted is None or all(_RATERS.fullmatch(name) for name in names):
+    if column_numbers is None or wanted is None or all(_RATERS.fullmatch(name) for name in names):
         return None
-    return [own.index(number) for number in wanted] if sorted(own) == sorted(wanted) else None
+    return (
+        [column_numbers.index(number) for number in wanted]
+        if sorted(column_numbers) == sorted(wanted)
+        else None
+    )
 
 
 def _could_count(table: Array) -> bool:
@@ -276,10 +282,10 @@ def counts_of_raters(table: Array, known: Sequence[str]) -> LabelCounts:
     cells = np.array([places.get(word, -1) for word in words])[at.reshape(table.shape)]
     require_rows(
         (cells, at.reshape(table.shape)),
-        lambda found, _: found < 0,
+        lambda places, _: places < 0,
         name="raters",
         rule=f"must be among the classes ({', '.join(list(known)[:6])})",
-        fact=lambda found, value: f"holds {words[value[found < 0][0]]!r}",
+        fact=lambda places, value: f"holds {words[value[places < 0][0]]!r}",
         remedy="Correct the names, or name the classes.",
     )
     return LabelCounts(count_cells(cells, len(known)))

@@ -40,8 +40,8 @@ from credibly.predictions.label_reading import (
     label_values,
     named_classes,
     numbered_classes,
-    signs,
     without_axis,
+    without_signs,
 )
 from credibly.predictions.point import Point
 
@@ -86,7 +86,7 @@ class Classes(_Batch):
     n_classes: int
     weights: Array | None = None
 
-    def block(self, rows: slice, reps: slice) -> Array:
+    def shares(self, rows: slice = slice(None), reps: slice = slice(None)) -> Array:
         """Return one-hot labels (reps, rows, k) of one tile, times the weights."""
         xp = namespace(self.values)
         tile = self.values[reps, rows]
@@ -106,7 +106,7 @@ class Counts(_Batch):
         """Number of classes."""
         return int(self.values.shape[2])
 
-    def block(self, rows: slice, reps: slice) -> Array:
+    def shares(self, rows: slice = slice(None), reps: slice = slice(None)) -> Array:
         """Return label frequencies (reps, rows, k) of one tile, times the weights."""
         xp = namespace(self.values)
         tile = xp.astype(self.values[reps, rows, :], xp.float64)
@@ -161,8 +161,8 @@ def as_labels(
         labels, _ = read_labels(predictions, labels)
         if isinstance(labels, LabelCounts):
             return as_labels(predictions, labels, sample_weight, some_rows=some_rows)
-        told = NUMBERS if k is None else NAMED_CLASSES
-        array = beside(as_array(labels, "labels", told), labels, predictions._leading)
+        remedy = NUMBERS if k is None else NAMED_CLASSES
+        array = beside(as_array(labels, "labels", remedy), labels, predictions._leading)
     require_label_vector(predictions, array)
     if k is not None:
         return Classes(check_classes(array, k)[None, :], k, weights)
@@ -223,7 +223,7 @@ def read_labels(
         )
     array = whole_numbers(array, notes)
     if k == 2 and names is None:
-        array = signs(array, notes)
+        array = without_signs(array, notes)
     if is_numpy(array) and array.dtype.kind == "b" and set(names or ()) == {"True", "False"}:
         array = named_classes(array.astype(np.str_), names, notes)
     elif is_numpy(array):
@@ -244,11 +244,11 @@ def _is_literal(predictions: Predictions, labels: Any) -> bool:
 
 def _beside(labels: Any, predictions: Predictions) -> Any:
     """Return labels where the predictions are: NumPy labels of tensors, labels on another device."""
-    own = predictions._leading
-    if is_numpy(labels) and labels.dtype.kind in "fiub" and not is_numpy(own):
-        return like(labels, own)
-    if is_torch(labels) and is_torch(own) and labels.device != own.device:
-        return labels.to(own.device)
+    leading = predictions._leading
+    if is_numpy(labels) and labels.dtype.kind in "fiub" and not is_numpy(leading):
+        return like(labels, leading)
+    if is_torch(labels) and is_torch(leading) and labels.device != leading.device:
+        return labels.to(leading.device)
     return labels
 
 

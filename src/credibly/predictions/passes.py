@@ -22,6 +22,7 @@ from credibly.predictions.dataset import Dataset
 from credibly.predictions.point import Point
 from credibly.predictions.regression import Gaussian
 from credibly.predictions.rows import InMemory, Rows
+from credibly.predictions.samples import Samples
 from credibly.results.estimates import Estimate
 
 _LEAF_ELEMENTS = 2**17
@@ -93,7 +94,7 @@ def merged_leaves(
     chunks: Rows, works: Sequence[Callable[[Dataset], Sums]], progress: Progress | None
 ) -> tuple[Sums, ...]:
     """Add up what every work finds in the leaves of chunks; rounding grows with the log of their number."""
-    leaf = leaf_rows(chunks.sample)
+    leaf = leaf_rows(chunks.example)
     sums = RowSums(leaf, _added)
     for spans in chunks.map(_Leafwise(tuple(works), leaf), progress):
         for span in spans:
@@ -101,15 +102,15 @@ def merged_leaves(
     return sums.total()
 
 
-def leaf_rows(sample: Dataset) -> int:
+def leaf_rows(example: Dataset) -> int:
     """Return the rows of a leaf, a power of two: on the host what stays in cache, elsewhere far more.
 
     It follows from the shape of a row, so that chunks of any size are cut at the same places.
     """
-    given = sample.predictions
-    k = given.n_classes if isinstance(given, ClassPredictions) else 1
-    elements = _LEAF_ELEMENTS if is_numpy(given._leading) else _DEVICE_ELEMENTS
-    per_row = max(k, k * given.n_members // 8)  # members are read in tiles, their mean is kept
+    predictions = example.predictions
+    k = predictions.n_classes if isinstance(predictions, ClassPredictions) else 1
+    elements = _LEAF_ELEMENTS if is_numpy(predictions._leading) else _DEVICE_ELEMENTS
+    per_row = max(k, k * predictions.n_members // 8)  # members are read in tiles, their mean is kept
     return int(2 ** max(0, (elements // per_row).bit_length() - 1))
 
 
@@ -124,22 +125,23 @@ class _Leafwise:
         keep_freed_memory()
         sums = RowSums(self.leaf, _added)
         for rows in leaves(chunk.start, chunk.start + len(chunk.predictions), self.leaf):
-            own = chunk.rows(rows)
-            part = dataclasses.replace(own, predictions=remembering(own.predictions))
-            found = tuple(work(part).on_host() for work in self.works)
-            sums.push(Span(part.start, chunk.start + rows.stop, found))
+            rows_of_leaf = chunk.rows(rows)
+            part = dataclasses.replace(rows_of_leaf, predictions=remembering(rows_of_leaf.predictions))
+            sums_of_leaf = tuple(work(part).on_host() for work in self.works)
+            sums.push(Span(part.start, chunk.start + rows.stop, sums_of_leaf))
         return sums.spans
 
 
 def remembering(predictions: Predictions) -> Predictions:
     """Return the same predictions, which compute what several statistics ask for once.
 
-    That is the mean of members, and quantiles and spreads of normal mixtures. The copy lives as long as one
-    computation: arrays of the caller may change later.
+    That is the mean of members, quantiles and spreads of normal mixtures, and the order of draws. The copy
+    lives as long as one computation: arrays of the caller may change later.
     """
     mixed = isinstance(predictions, Gaussian) and predictions.n_members > 1
     averaged = isinstance(predictions, ClassPredictions) and not isinstance(predictions, Point)
-    if predictions.memo is not None or not (mixed or averaged):
+    drawn = isinstance(predictions, Samples)
+    if predictions.memo is not None or not (mixed or averaged or drawn):
         return predictions
     kept = copy.copy(predictions)
     kept._set(memo={})
@@ -161,8 +163,12 @@ def detached(rows: Rows) -> Rows:
     whole = rows.loaded()
     if whole is None:
         return rows
-    given = remembering(without_graph(whole.predictions))
-    return rows if given is whole.predictions else InMemory(dataclasses.replace(whole, predictions=given))
+    predictions = remembering(without_graph(whole.predictions))
+    return (
+        rows
+        if predictions is whole.predictions
+        else InMemory(dataclasses.replace(whole, predictions=predictions))
+    )
 
 
 def without_graph(predictions: Any) -> Any:
@@ -175,7 +181,7 @@ def without_graph(predictions: Any) -> Any:
 
 
 def _added(first: tuple[Sums, ...], second: tuple[Sums, ...]) -> tuple[Sums, ...]:
-    return tuple(one + other for one, other in zip(first, second, strict=True))
+    return tuple(sums + other for sums, other in zip(first, second, strict=True))
 
 
 def on_host(state: State) -> State:

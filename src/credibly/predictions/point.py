@@ -13,7 +13,7 @@ from credibly._arrays.checks import (
     require_distributions,
     require_finite,
     require_rows,
-    row_blocks,
+    row_tiles,
     sum_tolerance,
 )
 from credibly._arrays.errors import InputError, Remedy, require
@@ -56,7 +56,7 @@ class Point(ClassPredictions):
         if probs.ndim == 1 and hasattr(self.probs, "to_numpy"):  # one column of a data frame
             probs, scores = both_classes(probs), (SCORES,)
         probs = as_real(probs, "probs", "(n, k)")
-        probs, notes = require_distributions(probs, "probs", lambda bad: remedy_for(bad, "Point"))
+        probs, notes = require_distributions(probs, "probs", lambda bad: remedy_for_probs(bad, "Point"))
         self._set(probs=probs, notes=(*scores, *notes))
 
     @classmethod
@@ -142,10 +142,10 @@ def both_classes(scores: Any) -> Any:
             f"all {len(host)} are 1, as the softmax of a single column always is",
             "Use the sigmoid of one logit, or keep the columns of all classes.",
         )
-    return stacked(values)
+    return both_columns(values)
 
 
-def stacked(scores: Any) -> Any:
+def both_columns(scores: Any) -> Any:
     """Return the probabilities of class 1 beside those of class 0."""
     return namespace(scores).stack([1 - scores, scores], axis=-1)
 
@@ -176,14 +176,14 @@ def softmax_logits(logits: Any, shape: str, *, raw: bool = False) -> Array:
     if not is_numpy(values):
         return softmax(as_float64(values))
     probs = np.empty(values.shape)  # filled in blocks: of a memory map no whole copy is made beside it
-    for start, block in row_blocks(values):
+    for start, block in row_tiles(values):
         probs[start : start + len(block)] = softmax(as_float64(block))
     return probs
 
 
 def _are_distributions(values: Array) -> bool:
     """Tell whether every row is one; the first block that is not ends the search."""
-    for _, block in row_blocks(values):
+    for _, block in row_tiles(values):
         xp = namespace(block)
         off = xp.abs(xp.sum(as_float64(block), axis=-1) - 1.0)
         if not bool(xp.all(block >= 0) and xp.all(off <= max(1e-5, sum_tolerance(block)))):
@@ -257,7 +257,7 @@ def _has_decimals(numbers: np.ndarray[Any, Any], decimals: int) -> bool:
     return bool((np.abs(scaled - np.round(scaled)) <= 1e-6 * np.maximum(1.0, np.abs(scaled))).all())
 
 
-def remedy_for(probs: Array, constructor: str) -> str:
+def remedy_for_probs(probs: Array, constructor: str) -> str:
     """Word what to do about rows that are not distributions, from what the numbers look like."""
     values = to_host(probs)
     if values.size > _LOOKED_AT:

@@ -30,7 +30,7 @@ def require_claimed(claimed: Any) -> float:
     return float(claimed)
 
 
-def remedy_for(predictions: Predictions, remedy: str) -> str:
+def remedy_without_probs(predictions: Predictions, remedy: str) -> str:
     """Return what to do where probabilities are needed: `remedy`, or for sets the one test they have."""
     if isinstance(predictions, (PredictionSets, PredictionIntervals)):
         return "Such sets state no probabilities: use `evaluate` or `hypotests.set_coverage`."
@@ -86,8 +86,8 @@ class PredictionSets(OverClasses):
     def held(self, labels: Classes) -> Array:
         """Return whether the set of every instance holds its label, (b, n)."""
         xp = namespace(self.members)
-        found = xp.take_along_axis(self.members, xp.astype(labels.values.T, xp.int64), axis=1)
-        return found.T
+        inside = xp.take_along_axis(self.members, xp.astype(labels.values.T, xp.int64), axis=1)
+        return inside.T
 
     def sizes(self) -> Array:
         """Return the number of classes in every set, (n,)."""

@@ -64,9 +64,9 @@ def table_cdf(table: Array, levels: Array, values: Array) -> Array:
     wide = width > 0
     away = values - start
     # a tail measured by a cell without width holds nothing beyond its end
-    far, one = xp.full_like(away, xp.inf), xp.ones_like(away)
-    step = xp.where(away < 0, -far, xp.where(away > 0, far, one))
-    position = xp.where(wide, away / xp.where(wide, width, one), step)
+    far, unit = xp.full_like(away, xp.inf), xp.ones_like(away)
+    step = xp.where(away < 0, -far, xp.where(away > 0, far, unit))
+    position = xp.where(wide, away / xp.where(wide, width, unit), step)
     below, above = _tails(levels)
     flat = xp.reshape(cell, (-1,))
     low, high = xp.take(levels, flat), xp.take(levels, flat + 1)
@@ -183,16 +183,16 @@ class Quantiles(RealPredictions):
         array([[1.5]])
         """
         wanted = self._levels(levels)
-        own, asked = to_host(as_float64(self.levels)), to_host(wanted)
-        nearest = np.abs(own[None, :] - asked[:, None]).argmin(axis=1)
-        known = np.abs(own[nearest] - asked) <= SAME_LEVEL
+        heights, asked = to_host(as_float64(self.levels)), to_host(wanted)
+        nearest = np.abs(heights[None, :] - asked[:, None]).argmin(axis=1)
+        known = np.abs(heights[nearest] - asked) <= SAME_LEVEL
         table = as_float64(self.values)
         xp = namespace(table)
-        given = xp.take(table, like(nearest, table), axis=1)
+        exact = xp.take(table, like(nearest, table), axis=1)
         if known.all():
-            return given
+            return exact
         self._require_dense(f"the quantile at level {asked[~known][0]:g}")
-        return xp.where(like(known, table), given, table_quantiles(table, as_float64(self.levels), wanted))
+        return xp.where(like(known, table), exact, table_quantiles(table, as_float64(self.levels), wanted))
 
     def expectation(self) -> Array:
         """Return the mean, (n,), if the quantiles are dense."""
@@ -238,18 +238,18 @@ def shared_levels(models: Sequence[RealPredictions]) -> HostArray | None:
         None where none of them, or all with the same levels, are `Quantiles`. Else the levels that those have
         in common; where they have none, and are dense, the levels of the first.
     """
-    given = [one for one in models if isinstance(one, Quantiles)]
-    heights = [to_host(as_float64(one.levels)) for one in given]
+    quantiles = [model for model in models if isinstance(model, Quantiles)]
+    heights = [to_host(as_float64(quantile_model.levels)) for quantile_model in quantiles]
     if not heights:
         return None
     shared = heights[0]
     for other in heights[1:]:
         shared = shared[(np.abs(shared[:, None] - other[None, :]) <= SAME_LEVEL).any(axis=1)]
-    if len(given) == len(models) and all(len(one) == len(shared) for one in heights):
+    if len(quantiles) == len(models) and all(len(levels) == len(shared) for levels in heights):
         return None
     if shared.size:
         return shared
-    if not all(one.is_dense for one in given):
+    if not all(model.is_dense for model in quantiles):
         raise UnsupportedError(
             "predictions by quantiles",
             "must share a level to be compared, or have levels at most 0.05 apart",
@@ -291,4 +291,4 @@ def in_common_terms(models: Sequence[RealPredictions]) -> tuple[list[RealPredict
         What was done.
     """
     levels = shared_levels(models)
-    return [at_levels(one, levels) for one in models], None if levels is None else levels_note(levels)
+    return [at_levels(model, levels) for model in models], None if levels is None else levels_note(levels)

@@ -32,10 +32,10 @@ from credibly._arrays.namespace import (
     as_float64,
     beside,
     clip,
+    concatenated,
     device,
     is_numpy,
     is_torch,
-    joined,
     like,
     namespace,
     ndtr,
@@ -48,21 +48,20 @@ from credibly._arrays.row_search import count_at_most
 from credibly.predictions.base import RealPredictions
 from credibly.predictions.ensemble import members_second, normalised, used_weights
 
-_NODES, _ORDER = 33, 7
+_NODES, ORDER = 33, 7
 """Nodes of a row, and derivatives of F known there."""
 
-_PASCAL = [[float(math.comb(j, k)) for j in range(_ORDER + 1)] for k in range(_ORDER + 1)]
+_PASCAL = [[float(math.comb(j, k)) for j in range(ORDER + 1)] for k in range(ORDER + 1)]
 """From the coefficients of a polynomial around 0 to those around 1."""
 _BINOMIAL = [
-    [(-1.0) ** (k - j) * math.comb(_ORDER + k - j, _ORDER) for j in range(_ORDER + 1)]
-    for k in range(_ORDER + 1)
+    [(-1.0) ** (k - j) * math.comb(ORDER + k - j, ORDER) for j in range(ORDER + 1)] for k in range(ORDER + 1)
 ]
 """From the coefficients of t^8 q(t) around 1 to those of q."""
 
 _POLYNOMIAL_STEPS, _FLAT = 3, 1e-30
 """Newton steps on a polynomial, and slopes that are too small for one."""
 
-_FEW_LEVELS = 20
+FEW_LEVELS = 20
 """Below this many levels Newton steps from the quantiles of one normal, with the mean and the variance of the
 mixture, cost less than the table."""
 
@@ -87,7 +86,7 @@ _FAR = 1e100
 _STEEPEST = math.exp(-0.5) / math.sqrt(2.0 * math.pi)
 """Largest slope of the standard normal density, at z = 1."""
 
-_DENSITY = 1.0 / math.sqrt(2.0 * math.pi)
+DENSITY = 1.0 / math.sqrt(2.0 * math.pi)
 
 
 def over_members(values: Array, weights: Array | None, axis: int = 1) -> Array:
@@ -100,7 +99,7 @@ def over_members(values: Array, weights: Array | None, axis: int = 1) -> Array:
     return xp.sum(values * xp.reshape(weights, tuple(shape)), axis=axis)
 
 
-def weights_of_rows(weights: Array | None, rows: slice) -> Array | None:
+def shares_of_rows(weights: Array | None, rows: slice) -> Array | None:
     """Return the weights (1 or n, m) of some rows."""
     return weights if weights is None or weights.shape[0] == 1 else weights[rows, :]
 
@@ -109,9 +108,14 @@ def mixture_cdf(mean: Array, std: Array, values: Array, weights: Array | None = 
     """Return F_i(values[..., i]) of rows of members (n, m) at values (..., n)."""
     total: Any = 0.0
     for j in range(mean.shape[1]):
-        own = ndtr((values - mean[:, j]) / std[:, j])
-        total = total + (own if weights is None else weights[:, j] * own)
+        below = normal_level(values, mean[:, j], std[:, j])
+        total = total + (below if weights is None else weights[:, j] * below)
     return total / mean.shape[1] if weights is None else total
+
+
+def normal_level(values: Array, mean: Array, std: Array) -> Array:
+    """Return the normal distribution function."""
+    return ndtr((values - mean) / std)
 
 
 def mixture_quantiles(mean: Array, std: Array, levels: Array, weights: Array | None = None) -> Array:
@@ -123,16 +127,15 @@ def mixture_quantiles(mean: Array, std: Array, levels: Array, weights: Array | N
     if mean.shape[1] == 1:
         return mean + std * ndtri(levels)
     n, width = mean.shape[0], levels.shape[0]
-    width = width if width < _FEW_LEVELS else max(_NODES, width)
+    width = width if width < FEW_LEVELS else max(_NODES, width)
     step = CACHE_ELEMENTS // width if is_numpy(mean) else rows_within_budget(8 * 32 * width)
     parts = (
-        _invert(mean[rows, :], std[rows, :], levels, weights_of_rows(weights, rows))
-        for rows in tiles(n, step)
+        _invert(mean[rows, :], std[rows, :], levels, shares_of_rows(weights, rows)) for rows in tiles(n, step)
     )
-    return joined(parts, n)
+    return concatenated(parts, n)
 
 
-class _Mixture(NamedTuple):
+class Mixture(NamedTuple):
     """Members of some rows: means and standard deviations (n, m), and weights (1 or n, m) or None."""
 
     mean: Array
@@ -149,14 +152,14 @@ def _invert(mean: Array, std: Array, levels: Array, weights: Array | None) -> Ar
     xp = namespace(mean)
     unit = xp.max(std, axis=1, keepdims=True)
     mean, std = mean / unit, xp.maximum(std / unit, xp.full_like(std, _NARROWEST))
-    many = levels.shape[0] >= _FEW_LEVELS
+    many = levels.shape[0] >= FEW_LEVELS
     normal = ndtri(xp.stack([xp.min(levels), xp.max(levels)]) if many else levels)
     low = high = mean[:, :1] + std[:, :1] * normal
     for j in range(1, mean.shape[1]):
-        own = mean[:, j : j + 1] + std[:, j : j + 1] * normal
-        low, high = xp.minimum(low, own), xp.maximum(high, own)
+        quantile = mean[:, j : j + 1] + std[:, j : j + 1] * normal
+        low, high = xp.minimum(low, quantile), xp.maximum(high, quantile)
     target = xp.zeros_like(mean[:, :1]) + levels
-    of = _Mixture(mean, std, weights)
+    of = Mixture(mean, std, weights)
     if many:  # all quantiles are between the first node and the last
         return unit * _invert_tabulated(of, low[:, :1], high[:, 1:], target)
     centre = of.average(mean)
@@ -165,13 +168,13 @@ def _invert(mean: Array, std: Array, levels: Array, weights: Array | None) -> Ar
     return unit * _solve(of, low, high, target, start, xp.zeros_like(target, dtype=xp.bool))
 
 
-def _invert_tabulated(of: _Mixture, first: Array, last: Array, target: Array) -> Array:
+def _invert_tabulated(of: Mixture, first: Array, last: Array, target: Array) -> Array:
     """Return quantiles between `first` and `last`, (n, 1) each, by polynomials where these are exact."""
     mean = of.mean
     xp, cells = namespace(mean), _NODES - 1
     step = (last - first) / cells
     nodes = step * xp.arange(_NODES, dtype=mean.dtype, device=device(mean))
-    table = _derivatives(of._replace(mean=mean - first), nodes, step)
+    table = derivatives(of._replace(mean=mean - first), nodes, step)
     cell = clip(count_at_most(table[0, :, :], target.T).T - 1, 0, cells - 1)
     row = xp.arange(mean.shape[0], device=device(mean))[:, None]
     chosen = xp.take(_polynomials(table), xp.reshape(row * cells + cell, (-1,)), axis=1)
@@ -183,7 +186,7 @@ def _invert_tabulated(of: _Mixture, first: Array, last: Array, target: Array) ->
     return _solve(of, low, high, target, start, settled)
 
 
-def _derivatives(of: _Mixture, nodes: Array, step: Array) -> Array:
+def derivatives(of: Mixture, nodes: Array, step: Array) -> Array:
     """Return F and its derivatives at nodes (n, l), (8, n, l): coefficients of its powers of steps.
 
     u^k (-1)^(k-1) He_(k-1)(z) phi(z) is the k-th derivative of Phi in steps of u widths, and follows from the
@@ -191,21 +194,21 @@ def _derivatives(of: _Mixture, nodes: Array, step: Array) -> Array:
     """
     mean, std, weights = of
     xp = namespace(mean)
-    sums: list[Any] = [0.0] * (_ORDER + 1)
+    sums: list[Any] = [0.0] * (ORDER + 1)
     for j in range(mean.shape[1]):
         z = (nodes - mean[:, j : j + 1]) / std[:, j : j + 1]
         unit = clip(step / std[:, j : j + 1], None, _SHARPEST)
         share = 1.0 if weights is None else weights[:, j : j + 1]
         turn, square = -unit * z, unit * unit
         before: Any = 0.0
-        own = xp.exp(-0.5 * z * z) * (_DENSITY * share * unit)
+        term = xp.exp(-0.5 * z * z) * (DENSITY * share * unit)
         sums[0] += share * ndtr(z)
-        sums[1] += own
-        for k in range(2, _ORDER + 1):
-            before, own = own, turn * own - ((k - 2) * square) * before
-            sums[k] += own
+        sums[1] += term
+        for k in range(2, ORDER + 1):
+            before, term = term, turn * term - ((k - 2) * square) * before
+            sums[k] += term
     number = mean.shape[1] if weights is None else 1
-    return xp.stack([one / (number * math.factorial(k)) for k, one in enumerate(sums)])
+    return xp.stack([total / (number * math.factorial(k)) for k, total in enumerate(sums)])
 
 
 def _polynomials(table: Array) -> Array:
@@ -214,7 +217,7 @@ def _polynomials(table: Array) -> Array:
     Its polynomial is sum a_k t^k + t^8 sum q_k (t - 1)^k, which has all derivatives of F at t = 0 and t = 1.
     """
     xp = namespace(table)
-    left, right = (xp.reshape(part, (_ORDER + 1, -1)) for part in (table[:, :, :-1], table[:, :, 1:]))
+    left, right = (xp.reshape(part, (ORDER + 1, -1)) for part in (table[:, :, :-1], table[:, :, 1:]))
     # this difference is small, so that rounding stays small under the large numbers of the second product
     missing = right - like(_PASCAL, table, table.dtype) @ left
     return xp.concat([right[:1, :] - left[:1, :], left, like(_BINOMIAL, table, table.dtype) @ missing])
@@ -228,8 +231,8 @@ def _root(polynomials: Array, target: Array) -> tuple[Array, Array]:
     for _ in range(_POLYNOMIAL_STEPS):
         # its own array, which is changed in place: a quarter of the time
         value, slope, back = polynomials[-1, ...] + 0.0, xp.zeros_like(t), t - 1.0
-        for k in range(2 * _ORDER, -1, -1):
-            by = back if k > _ORDER else t
+        for k in range(2 * ORDER, -1, -1):
+            by = back if k > ORDER else t
             slope *= by
             slope += value
             value *= by
@@ -239,18 +242,18 @@ def _root(polynomials: Array, target: Array) -> tuple[Array, Array]:
     return t, change
 
 
-def _remainder(of: _Mixture, step: Array) -> Array:
+def _remainder(of: Mixture, step: Array) -> Array:
     """Return how far a polynomial is from F at most, (n, 1): h^16 |F^(16)| / (2^16 16!).
 
     |He_15(z) phi(z)| <= 1.0865 sqrt(15!) / sqrt(2 pi), which is Cramer's inequality.
     """
-    order = 2 * _ORDER + 2
-    largest = 1.0865 * _DENSITY * math.sqrt(math.factorial(order - 1))
+    order = 2 * ORDER + 2
+    largest = 1.0865 * DENSITY * math.sqrt(math.factorial(order - 1))
     powers = clip(step / of.std, None, _SHARPEST) ** order
     return of.average(powers) * (largest / (2.0**order * math.factorial(order)))
 
 
-def _rising(of: _Mixture, values: Array) -> tuple[Array, Array]:
+def _rising(of: Mixture, values: Array) -> tuple[Array, Array]:
     """Return F and its density at values (n, l)."""
     mean, std, weights = of
     xp = namespace(mean)
@@ -263,16 +266,16 @@ def _rising(of: _Mixture, values: Array) -> tuple[Array, Array]:
         value += share * ndtr(z)
         density += xp.exp(-0.5 * z * z) * (share * inverse)
     number = mean.shape[1] if weights is None else 1.0
-    return value / number, density * (_DENSITY / number)
+    return value / number, density * (DENSITY / number)
 
 
-def _short(of: _Mixture) -> Array:
+def _short(of: Mixture) -> Array:
     """Return the longest Newton step, (n, 1), that leaves no error: at most c h^2 / 2, c >= |F''|."""
     curvature = _STEEPEST * of.average(1.0 / (of.std * of.std))
     return namespace(curvature).sqrt(2.0 * _EXACT / curvature)
 
 
-def _solve(of: _Mixture, low: Array, high: Array, target: Array, start: Array, settled: Array) -> Array:
+def _solve(of: Mixture, low: Array, high: Array, target: Array, start: Array, settled: Array) -> Array:
     """Return the root of F = target inside [low, high], where `start` is not `settled`.
 
     Newton steps, and bisection where they leave the bracket or do not get shorter by half.
@@ -304,7 +307,7 @@ def _solve(of: _Mixture, low: Array, high: Array, target: Array, start: Array, s
     return x
 
 
-def _solve_few(of: _Mixture, low: Array, high: Array, target: Array, x: Array, open_: Array) -> Array:
+def _solve_few(of: Mixture, low: Array, high: Array, target: Array, x: Array, open_: Array) -> Array:
     xp = namespace(x)
     rows, columns = xp.nonzero(open_)
     flat = rows * x.shape[1] + columns
@@ -313,16 +316,16 @@ def _solve_few(of: _Mixture, low: Array, high: Array, target: Array, x: Array, o
         return xp.take(xp.reshape(values, (-1,)), flat)[:, None]
 
     mean, std, weights = of
-    own = _Mixture(
+    few = Mixture(
         xp.take(mean, rows, axis=0),
         xp.take(std, rows, axis=0),
         weights if weights is None or weights.shape[0] == 1 else xp.take(weights, rows, axis=0),
     )
     unsettled = xp.zeros_like(chosen(open_))
-    found = _solve(own, chosen(low), chosen(high), chosen(target), chosen(x), unsettled)
+    roots = _solve(few, chosen(low), chosen(high), chosen(target), chosen(x), unsettled)
     # positions of the chosen among all, so that no array is written to
     place = xp.reshape(xp.cumulative_sum(xp.astype(xp.reshape(open_, (-1,)), xp.int64)) - 1, x.shape)
-    spread = xp.reshape(xp.take(found[:, 0], xp.reshape(clip(place, 0, None), (-1,))), x.shape)
+    spread = xp.reshape(xp.take(roots[:, 0], xp.reshape(clip(place, 0, None), (-1,))), x.shape)
     return xp.where(open_, spread, x)
 
 
@@ -374,9 +377,9 @@ class Gaussian(RealPredictions):
         require_positive_entries(
             std, "std", "Drop these rows, or give standard deviations instead of log-variances."
         )
-        given = None if self.weights is None else as_real(self.weights, "weights")
-        if given is not None and given.ndim == 2 and mean.ndim == 2:
-            weights, notes = _row_weights(given, self.weights, mean, member_axis)
+        weights_given = None if self.weights is None else as_real(self.weights, "weights")
+        if weights_given is not None and weights_given.ndim == 2 and mean.ndim == 2:
+            weights, notes = _row_weights(weights_given, self.weights, mean, member_axis)
             self._set(mean=mean, std=std, weights=weights, notes=notes)
             return
         weights, kept, notes = used_weights(self.weights, mean, 2)
@@ -461,13 +464,13 @@ class Gaussian(RealPredictions):
 
 
 def _row_weights(
-    array: Array, given: Any, mean: Array, member_axis: int | None
+    array: Array, weights_given: Any, mean: Array, member_axis: int | None
 ) -> tuple[Array, tuple[str, ...]]:
     """Return checked weights (n, m) beside the means (n, m), and notes; none is left out.
 
     Weights of 0, or equal ones, in some rows say nothing about the rows of the next chunk.
     """
-    weights = beside(array, given, mean, what="`mean` and `weights`")
+    weights = beside(array, weights_given, mean, what="`mean` and `weights`")
     if member_axis == 0:
         weights = namespace(weights).moveaxis(weights, 0, 1)
     if tuple(weights.shape) != tuple(mean.shape):

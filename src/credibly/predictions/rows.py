@@ -22,7 +22,7 @@ from credibly._arrays.philox import Seed, Stream, Uniforms
 from credibly._arrays.progress import Progress
 from credibly.predictions.base import ClassPredictions
 from credibly.predictions.clusters import Clusters, as_ids, block_ids, clusters_of, ids_of_contents, panel_ids
-from credibly.predictions.dataset import Dataset, joined
+from credibly.predictions.dataset import Dataset, joined_rows
 from credibly.predictions.labels import Classes, Counts
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ class Rows(ABC):
 
     @property
     @abstractmethod
-    def sample(self) -> Dataset:
+    def example(self) -> Dataset:
         """A few rows: they tell what kind of predictions and labels all of them are."""
 
     def take(self, rows: HostArray, progress: Progress | None = None) -> Dataset:
@@ -89,8 +89,8 @@ class Rows(ABC):
         Dataset
             The rows, one after the other.
         """
-        found = self.map(partial(_rows_inside, rows), progress)
-        return joined([part for part in found if part is not None])
+        parts = self.map(partial(_rows_inside, rows), progress)
+        return joined_rows([part for part in parts if part is not None])
 
     def loaded(self, most: int = 0) -> Dataset | None:
         """Return all rows in memory; None where they are not there yet and more than `most`.
@@ -113,7 +113,7 @@ class Rows(ABC):
 
     def blocked(self, blocks: int) -> Rows:
         """Return the same rows in blocks of at least so many consecutive ones, within clusters if given."""
-        if self.sample.clusters is None:
+        if self.example.clusters is None:
             return self.changed(partial(_blocked, blocks, self.n))
         ids = np.concatenate(list(self.map(_clusters)))
         return self.changed(partial(_of_panel, panel_ids(ids, blocks)))
@@ -125,14 +125,14 @@ class Rows(ABC):
     @cached_property
     def clusters(self) -> Clusters | None:
         """Which rows belong together; None where all are independent."""
-        if self.sample.clusters is None:
+        if self.example.clusters is None:
             return None
         return clusters_of(list(self.map(_clusters)))
 
     def cluster_codes(self) -> HostArray | None:
         """Return the number of the cluster of every row, (n,); None where all are independent."""
-        found = self.clusters
-        return None if found is None else found.codes(np.concatenate(list(self.map(_clusters))))
+        clusters = self.clusters
+        return None if clusters is None else clusters.codes(np.concatenate(list(self.map(_clusters))))
 
     def of_group(self, group: Any, size: int) -> Rows:
         """Return the rows of a group, of which there are `size`."""
@@ -191,11 +191,11 @@ class Rows(ABC):
         ndarray (r,) or (columns, r)
             What a sort would put there, in every column.
         """
-        first = values_of(self.sample)
+        first = values_of(self.example)
         columns = 1 if first.ndim == 1 else first.shape[1]
         work = _use_weighted if weighted else _use
-        found = order_statistics(lambda use: self.map(partial(work, use, values_of)), ranks, columns)
-        return found[0] if first.ndim == 1 else found
+        ordered = order_statistics(lambda use: self.map(partial(work, use, values_of)), ranks, columns)
+        return ordered[0] if first.ndim == 1 else ordered
 
     def at_once(self, what: str) -> Dataset:
         """Return all rows as one dataset, where they are in memory; raise in the name of `what` elsewhere."""
@@ -204,7 +204,7 @@ class Rows(ABC):
             "must be a sum over instances",
             "it is opaque",
             "Gather the mean predictions first: `chunks.gather()`, n k numbers in memory."
-            if isinstance(self.sample.predictions, ClassPredictions)
+            if isinstance(self.example.predictions, ClassPredictions)
             else "Read all rows into memory: `load(path)`, or arrays in place of chunks.",
         )
 
@@ -252,7 +252,7 @@ class InMemory(Rows):
         return len(self.whole.predictions)
 
     @property
-    def sample(self) -> Dataset:
+    def example(self) -> Dataset:
         """All rows: they are there."""
         return self.whole
 
@@ -280,9 +280,9 @@ class InMemory(Rows):
 
     def of_group(self, group: Any, size: int) -> Rows:
         """Return the rows of a group."""
-        own = group_rows(group, self.whole)
-        assert own is not None
-        return InMemory(own)
+        rows_of_group = group_rows(group, self.whole)
+        assert rows_of_group is not None
+        return InMemory(rows_of_group)
 
     @property
     def arguments(self) -> tuple[Any, Any]:
@@ -299,10 +299,10 @@ class InMemory(Rows):
         self, works: Sequence[Callable[[Dataset], Sums]], progress: Progress | None = None
     ) -> tuple[Sums, ...]:
         """Let every work see all rows as they are: on their device, with their graph, in one piece."""
-        found = [work(self.whole) for work in works]
+        sums = [work(self.whole) for work in works]
         if progress is not None:
             progress(self.n, self.n)
-        return tuple(found)
+        return tuple(sums)
 
     def ranked(
         self, values_of: Callable[[Dataset], Array], ranks: HostArray, *, weighted: bool = False
@@ -346,9 +346,9 @@ class RowChoice(Rows):
         return self.whole.engine
 
     @property
-    def sample(self) -> Dataset:
+    def example(self) -> Dataset:
         """The first rows of the whole: kinds and sizes are the same everywhere."""
-        some = self.whole.sample
+        some = self.whole.example
         return (self.choose(some) or some) if self.n == self.whole.n else some
 
     def with_groups(self, groups: HostArray) -> Rows:
@@ -358,13 +358,13 @@ class RowChoice(Rows):
 
     def map(self, work: Callable[[Dataset], T], progress: Progress | None = None) -> Iterator[T]:
         """Yield ``work(chosen rows)`` for all chunks that have some."""
-        found = self.whole.map(partial(_work_on_chosen, work, self.choose), progress)
-        return (one[0] for one in found if one is not None)
+        results = self.whole.map(partial(_work_on_chosen, work, self.choose), progress)
+        return (result[0] for result in results if result is not None)
 
 
 def _work_on_chosen(work: Callable[[Dataset], T], choose: Choose, chunk: Dataset) -> tuple[T] | None:
-    own = choose(chunk)
-    return None if own is None else (work(own),)
+    chosen = choose(chunk)
+    return None if chosen is None else (work(chosen),)
 
 
 def group_rows(group: Any, chunk: Dataset) -> Dataset | None:
@@ -375,8 +375,8 @@ def group_rows(group: Any, chunk: Dataset) -> Dataset | None:
 
 def rows_up_to(seed: Seed, stream: Stream, most: float, chunk: Dataset) -> Dataset | None:
     """Return the rows whose uniform number is at most `most`; every chunk knows its own numbers."""
-    own = slice(chunk.start, chunk.start + len(chunk.predictions))
-    return _taken(chunk, np.flatnonzero(Uniforms(seed, stream).block(slice(0, 1), own)[0] <= most))
+    numbers = slice(chunk.start, chunk.start + len(chunk.predictions))
+    return _taken(chunk, np.flatnonzero(Uniforms(seed, stream).draw(slice(0, 1), numbers)[0] <= most))
 
 
 def _taken(chunk: Dataset, rows: HostArray) -> Dataset | None:
@@ -417,13 +417,13 @@ def _blocked(blocks: int, n: int, chunk: Dataset) -> Dataset:
 
 def one_rater(rows: Rows, seed: Seed) -> tuple[Rows, tuple[str, ...]]:
     """Return rows with one label per instance, and a note where it was drawn from several raters."""
-    if not isinstance(rows.sample.batch, Counts):
+    if not isinstance(rows.example.batch, Counts):
         return rows, ()
     note = (
         "one label per instance was tested, drawn from its raters with the seed of the test, because "
         "labels of one instance are not independent"
     )
-    if isinstance(rows.sample.predictions, ClassPredictions):  # which sets without probabilities are not
+    if isinstance(rows.example.predictions, ClassPredictions):  # which sets without probabilities are not
         note += "; `validity_test` uses all of them"
     return rows.changed(partial(_one_rater, seed)), (note,)
 
@@ -433,8 +433,8 @@ def _one_rater(seed: Seed, chunk: Dataset) -> Dataset:
     counts = chunk.batch
     assert isinstance(counts, Counts)
     table = to_host(counts.values)[0].astype(np.float64)
-    own = slice(chunk.start, chunk.start + len(table))
-    place = Uniforms(seed, Stream.RATERS).block(slice(0, 1), own)[0] * table.sum(axis=1)
+    numbers = slice(chunk.start, chunk.start + len(table))
+    place = Uniforms(seed, Stream.RATERS).draw(slice(0, 1), numbers)[0] * table.sum(axis=1)
     # the last class that anybody gave, where the place rounds up to the number of raters
     last = counts.n_classes - 1 - np.argmax(table[:, ::-1] > 0, axis=1)
     drawn = np.minimum((place[:, None] >= np.cumsum(table, axis=1)).sum(axis=1), last)

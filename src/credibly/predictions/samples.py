@@ -74,7 +74,7 @@ class Samples(RealPredictions):
 
     def pooled(self) -> Array:
         """Return the draws of all members in order, (n, m s), double precision."""
-        return namespace(self.values).sort(self.flat(), axis=1)
+        return self.once("pooled", lambda: namespace(self.values).sort(self.flat(), axis=1))
 
     def share_below(self, values: Array, *, strict: bool = False) -> Array:
         """Return the share of draws at most (or below) values (b, n), (b, n)."""
@@ -257,5 +257,5 @@ class LeftOut(Samples):
         n, p = self.pool.shape
         # equal numbers leave the same draws, so the first of them may be the one that is left out
         place = ranks[None, None, :] + xp.astype(ranks[None, None, :] >= self.below()[:, :, None], xp.int64)
-        found = xp.take_along_axis(self.ordered, xp.reshape(place, (n, -1)), axis=1)
-        return xp.reshape(found, (n * p, ranks.shape[0]))
+        draws = xp.take_along_axis(self.ordered, xp.reshape(place, (n, -1)), axis=1)
+        return xp.reshape(draws, (n * p, ranks.shape[0]))

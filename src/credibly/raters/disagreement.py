@@ -31,19 +31,19 @@ from credibly._arrays.errors import InputTypeError, UnsupportedError
 from credibly._arrays.namespace import Array, as_float64, namespace
 from credibly.predictions import ClassPredictions, Dataset, Dirichlet, Ensemble, as_point, as_rows
 from credibly.predictions.ensemble import weighted_mean
-from credibly.raters.levels import PLUGIN_REFUSAL, Level, Terms
+from credibly.raters.levels import PLUGIN_REFUSAL, Level, TermFactors
 from credibly.raters.moments import Evidence, instances_last
 from credibly.raters.population import Population, class_predictions, ratings
 from credibly.raters.rater_statistics import BoundRaterStatistic, RaterStatistic
-from credibly.raters.two_passes import Cut, Summary, summarise
+from credibly.raters.two_passes import Binned, Summary, summarise
 from credibly.results.decompositions import DisagreementDecomposition, DisagreementTerms
 from credibly.results.estimates import Estimate, RootEstimate, signed_root
 from credibly.statistics.cells import Binning, Closed
 
 # Combinations of the means of loss, predicted and observed value, and of the calibration loss.
-TERMS: Terms = {"expected": (1, 0, 0, 0), "calibration": (0, 0, 0, 1), "refinement": (1, 0, 0, -1)}
-SPREAD: Terms = {"predicted": (0, 1, 0, 0), "observed": (0, 0, 1, 0)}
-MEANS: Terms = {"expected": TERMS["expected"], "refinement": TERMS["refinement"], **SPREAD}
+TERMS: TermFactors = {"expected": (1, 0, 0, 0), "calibration": (0, 0, 0, 1), "refinement": (1, 0, 0, -1)}
+SPREAD: TermFactors = {"predicted": (0, 1, 0, 0), "observed": (0, 0, 1, 0)}
+MEANS: TermFactors = {"expected": TERMS["expected"], "refinement": TERMS["refinement"], **SPREAD}
 PLUGIN_REFUSALS = {name: PLUGIN_REFUSAL for name in TERMS if name != "expected"}
 ROOTS_REFUSAL = "roots of calibration losses near 0 have no standard error, nor has their mean"
 
@@ -112,7 +112,7 @@ def decompose_disagreement(
     (0.291667, 0.295)
     """
     rows = as_rows(predictions, counts, sample_weight, clusters=clusters, blocks=blocks)
-    cut = Cut(n_bins, binning, closed)
+    cut = Binned(n_bins, binning, closed)
     if statistic is not None and not isinstance(statistic, RaterStatistic):
         raise InputTypeError(
             "`statistic`",

@@ -9,14 +9,13 @@ from typing import Any
 import numpy as np
 
 from credibly._arrays.namespace import HostArray
-from credibly.results.estimates import (
+from credibly._arrays.standard_errors import (
     ONE_INSTANCE,
-    Estimate,
-    Estimates,
     cluster_refusal,
     degrees_of_freedom,
     skewness_refusal,
 )
+from credibly.results.estimates import Estimate, Estimates
 from credibly.statistics.protocol import State
 
 PLUGIN_REFUSAL = "the plug-in term is biased by the noise of few raters and few rows; use the debiased one"
@@ -26,7 +25,7 @@ FEW_CELLS_REFUSAL = (
     f"down to .80); "
     "use more bins, or bins of equal mass"
 )
-Terms = Mapping[str, tuple[float, ...]]
+TermFactors = Mapping[str, tuple[float, ...]]
 """Names of terms and their coefficients over the means of a level."""
 
 Refusals = Mapping[str, str]
@@ -34,14 +33,14 @@ NO_REFUSALS: Refusals = {}
 _ROUNDING = 1e-12
 
 
-def products_of(terms: Sequence[Terms]) -> list[tuple[int, int]]:
+def products_of(terms: Sequence[TermFactors]) -> list[tuple[int, int]]:
     """Return which products of contributions the variances of these terms need."""
-    found: set[tuple[int, int]] = set()
-    for one in terms:
-        for coefficients in one.values():
+    products: set[tuple[int, int]] = set()
+    for level_terms in terms:
+        for coefficients in level_terms.values():
             used = [place for place, factor in enumerate(coefficients) if factor]
-            found.update((a, b) for a in used for b in used if a <= b)
-    return sorted(found)
+            products.update((a, b) for a in used for b in used if a <= b)
+    return sorted(products)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -83,7 +82,7 @@ class Level:
         """What is independent: instances, or clusters of them."""
         return self.n if self.sizes is None else self.sizes.size
 
-    def _clustered(self, terms: Terms) -> tuple[str | None, list[dict[str, Any]]]:
+    def _clustered(self, terms: TermFactors) -> tuple[str | None, list[dict[str, Any]]]:
         """Return why clusters have no interval, and of every term their number and degrees of freedom."""
         if self.sizes is None or self.independent is None:
             return None, [{} for _ in terms]
@@ -91,12 +90,12 @@ class Level:
         assert errors is not None
         assert alone is not None
         every = []
-        for own, other in zip(errors, alone, strict=True):
+        for error, other in zip(errors, alone, strict=True):
             degrees = [
                 degrees_of_freedom(self.sizes, float(a), float(b))
-                for a, b in zip(own.ravel(), other.ravel(), strict=True)
+                for a, b in zip(error.ravel(), other.ravel(), strict=True)
             ]
-            shaped = np.array(degrees).reshape(own.shape)
+            shaped = np.array(degrees).reshape(error.shape)
             every.append(
                 {"n_clusters": self.units, "degrees_of_freedom": shaped if shaped.ndim else float(shaped)}
             )
@@ -104,8 +103,8 @@ class Level:
 
     def _why_skewed(self, skewness: float) -> str | None:
         """Return why contributions of this skewness have no interval of their mean."""
-        own = skewness_refusal if self.sizes is None else cluster_refusal
-        return own(skewness, self.units)
+        refusal = skewness_refusal if self.sizes is None else cluster_refusal
+        return refusal(skewness, self.units)
 
     def with_floor(self, floor: HostArray, shared: float) -> Level:
         """Return the same level with at least the variance that cells without gaps would have.
@@ -120,7 +119,7 @@ class Level:
         number = np.sqrt(floor).sum(axis=-1) ** 2 / np.where(total > 0, total, 1.0) / shared
         return dataclasses.replace(self, covariance=covariance, few_cells=np.asarray(number < FEW_CELLS))
 
-    def with_skewness(self, terms: Terms, third: HostArray, total3: float, total: float) -> Level:
+    def with_skewness(self, terms: TermFactors, third: HostArray, total3: float, total: float) -> Level:
         """Return the same level with the skewness of these terms, from sums of w^3 v, w^3 v^2 and w^3 v^3."""
         if self.covariance is None:
             return self
@@ -147,7 +146,7 @@ class Level:
         covariance = None if self.covariance is None else self.covariance * factor**2
         return dataclasses.replace(self, mean=self.mean * factor, covariance=covariance)
 
-    def _combined(self, terms: Terms) -> tuple[HostArray, HostArray | None]:
+    def _combined(self, terms: TermFactors) -> tuple[HostArray, HostArray | None]:
         """Return all linear combinations of the means, (terms, ...), and their standard errors."""
         c = np.asarray(list(terms.values()), dtype=np.float64)
         t, shape = c.shape[1], self.mean.shape[1:]
@@ -158,11 +157,11 @@ class Level:
         variance = (half * c[:, :, None]).sum(axis=1).reshape(-1, *shape)
         return value, np.sqrt(np.maximum(variance, 0.0))
 
-    def totals(self, terms: Terms, refusals: Refusals = NO_REFUSALS) -> dict[str, Estimate]:
+    def totals(self, terms: TermFactors, refusals: Refusals = NO_REFUSALS) -> dict[str, Estimate]:
         """Return linear combinations of the means of a level without axes, by name."""
         values, errors = self._combined(terms)
         few, clustered = self._clustered(terms)
-        found = {}
+        estimates = {}
         for place, name in enumerate(terms):
             error = None if errors is None else float(errors[place])
             why = (refusals.get(name) or few) if error is not None else ONE_INSTANCE
@@ -170,7 +169,7 @@ class Level:
                 why = FEW_CELLS_REFUSAL
             if why is None and name in self.skewness:
                 why = self._why_skewed(float(self.skewness[name]))
-            found[name] = Estimate(
+            estimates[name] = Estimate(
                 name,
                 float(values[place]),
                 error,
@@ -180,31 +179,31 @@ class Level:
                 why,
                 **clustered[place],
             )
-        return found
+        return estimates
 
-    def arrays(self, terms: Terms, refusals: Refusals = NO_REFUSALS) -> dict[str, Estimates]:
+    def arrays(self, terms: TermFactors, refusals: Refusals = NO_REFUSALS) -> dict[str, Estimates]:
         """Return linear combinations of the means, entry by entry, by name."""
         values, errors = self._combined(terms)
         few, clustered = self._clustered(terms)
-        found = {}
+        estimates = {}
         for place, name in enumerate(terms):
             error, refused = None if errors is None else errors[place], None
             why = (refusals.get(name) or few) if error is not None else ONE_INSTANCE
             if why is None and name == "calibration" and self.few_cells is not None and self.few_cells.any():
                 why, refused = FEW_CELLS_REFUSAL, self.few_cells
             if why is None and name in self.skewness:
-                every = [self._why_skewed(float(one)) for one in self.skewness[name]]
-                refused = np.array([one is not None for one in every])
-                why = next((one for one in every if one is not None), None)
-            found[name] = Estimates(name, values[place], error, self.n, why, refused, **clustered[place])
-        return found
+                every = [self._why_skewed(float(skewness)) for skewness in self.skewness[name]]
+                refused = np.array([refusal is not None for refusal in every])
+                why = next((refusal for refusal in every if refusal is not None), None)
+            estimates[name] = Estimates(name, values[place], error, self.n, why, refused, **clustered[place])
+        return estimates
 
 
 def levels(
     sums: State,
     moments: State,
     n_columns: int,
-    offered: Terms,
+    offered: TermFactors,
     settings: Mapping[str, Any],
     notes: tuple[str, ...],
 ) -> tuple[Level, Level]:
@@ -235,7 +234,7 @@ def levels(
     return rows, columns
 
 
-def _of_clusters(level: Level, moments: State, offered: Terms, total: float) -> Level:
+def _of_clusters(level: Level, moments: State, offered: TermFactors, total: float) -> Level:
     """Return a level whose covariance is that of clusters: each is one row, with the sums of its rows.
 
     `level` is of all columns together where its means have no axis, else of every column.
@@ -247,7 +246,7 @@ def _of_clusters(level: Level, moments: State, offered: Terms, total: float) -> 
     number, mean = weight.size, level.mean.reshape(len(level.mean), -1)
     away = sums - mean[:, :, None] * weight  # (t, columns, clusters)
     covariance = np.einsum("acn,bcn->abc", away, away) * (number / (number - 1) / total**2)
-    own = dataclasses.replace(
+    clustered = dataclasses.replace(
         level,
         covariance=covariance.reshape(*covariance.shape[:2], *level.mean.shape[1:]),
         sizes=moments["clusters_size"][present],
@@ -257,4 +256,4 @@ def _of_clusters(level: Level, moments: State, offered: Terms, total: float) -> 
     combined = np.einsum("sa,acn->scn", factors, sums)
     third = np.stack([weight**2 * combined, weight * combined**2, combined**3], axis=1).sum(axis=-1)
     third = third[..., 0] if level.mean.ndim == 1 else third
-    return own.with_skewness(offered, third, float((weight**3).sum()), total)
+    return clustered.with_skewness(offered, third, float((weight**3).sum()), total)

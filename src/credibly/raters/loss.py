@@ -17,16 +17,16 @@ from typing import Any
 
 from credibly._arrays.namespace import as_float64
 from credibly.predictions import Dataset, as_point, as_rows
-from credibly.raters.levels import PLUGIN_REFUSAL, Terms
+from credibly.raters.levels import PLUGIN_REFUSAL, TermFactors
 from credibly.raters.moments import Evidence, instances_last
 from credibly.raters.population import Population, ratings
-from credibly.raters.two_passes import Cut, summarise
+from credibly.raters.two_passes import Binned, summarise
 from credibly.results.decompositions import LossDecomposition, LossTerms
 from credibly.results.estimates import RootEstimate
 from credibly.statistics.cells import Binning, Closed
 
 # Terms as combinations of the means of expected, epistemic and plug-in epistemic loss, and of calibration.
-TERMS: Terms = {
+TERMS: TermFactors = {
     "expected": (1, 0, 0, 0),
     "epistemic": (0, 1, 0, 0),
     "irreducible": (1, -1, 0, 0),
@@ -34,15 +34,15 @@ TERMS: Terms = {
     "dispersion": (0, 1, 0, -1),
     "refinement": (1, 0, 0, -1),
 }
-PLUGIN_TERMS: Terms = {
+PLUGIN_TERMS: TermFactors = {
     **TERMS,
     "epistemic": (0, 0, 1, 0),
     "irreducible": (1, 0, -1, 0),
     "dispersion": (0, 0, 1, -1),
 }
-MEANS: Terms = {name: factors for name, factors in TERMS.items() if name != "calibration"}
+MEANS: TermFactors = {name: factors for name, factors in TERMS.items() if name != "calibration"}
 PLUGIN_REFUSALS = {name: PLUGIN_REFUSAL for name in PLUGIN_TERMS if name != "expected"}
-ALL_ROWS_TERMS: Terms = {"expected": (1, 0), "calibration": (0, 1)}
+ALL_ROWS_TERMS: TermFactors = {"expected": (1, 0), "calibration": (0, 1)}
 
 
 def decompose_loss(
@@ -106,7 +106,7 @@ def decompose_loss(
     True
     """
     rows = as_rows(predictions, counts, sample_weight, clusters=clusters, blocks=blocks)
-    cut = Cut(n_bins, binning, closed)
+    cut = Binned(n_bins, binning, closed)
     population = Population(rows, least=2, mean_noted=True)
     settings, notes = vars(cut), population.notes
     summary = summarise(population, loss_evidence, cut, (TERMS, PLUGIN_TERMS), MEANS, settings, notes)

@@ -62,7 +62,7 @@ class Evidence:
 
 
 @dataclasses.dataclass(frozen=True)
-class Pairs:
+class PairMeans:
     """Per cell: sum of the weighted deviations, the mean of d_i d_j over pairs, and two factors of h.
 
     ``h_i = 2 scale d_i (total - w_i d_i) - shift``, with scale W / (W^2 - sum w^2) and shift the mean;
@@ -116,8 +116,8 @@ def cell_sums(evidence: Evidence, cells: Array, n_cells: int) -> State:
     if evidence.variance is not None:
         state["variance"] = per_cell(evidence.weighted(evidence.variance, 2))
     if evidence.codes is not None:
-        held = to_host(cells)[0]
-        place = np.tile(evidence.codes, z.shape[0]) * n_cells + held
+        flat_cells = to_host(cells)[0]
+        place = np.tile(evidence.codes, z.shape[0]) * n_cells + flat_cells
         for name, values in (("cluster_gap", mu - z), ("cluster_weight", xp.ones_like(z))):
             every = to_host(evidence.weighted(values)).ravel()
             sums = np.bincount(place, every, minlength=evidence.n_clusters * n_cells)
@@ -141,7 +141,7 @@ def as_units(state: State) -> State:
 def row_moments(
     evidence: Evidence,
     cells: Array,
-    pairs: Pairs,
+    pairs: PairMeans,
     products: Iterable[tuple[int, int]],
     offered: Sequence[tuple[float, ...]],
 ) -> State:

@@ -77,19 +77,19 @@ def _survey(least: int, data: Dataset) -> _Survey:
             f"got {type(data.labels).__name__}",
             "Wrap them: `LabelCounts(counts)`, or use one of its `from_` constructors.",
         )
-    given = class_predictions(data)
+    predictions = class_predictions(data)
     totals = to_host(_raters(data.batch.values[0, ...], axis=-1))
     enough = totals >= least
     ends = (float(totals[enough].min()), float(totals[enough].max())) if enough.any() else (np.inf, 0.0)
-    said = data.labels.notes if isinstance(data.labels, LabelCounts) else ()
+    label_notes = data.labels.notes if isinstance(data.labels, LabelCounts) else ()
     return _Survey(
         int(enough.sum()),
         int((~enough).sum()),
         ends,
-        given.n_classes,
-        (*given.notes, *said),
-        given.mean_note,
-        isinstance(given, (Point, Ensemble, Dirichlet)),
+        predictions.n_classes,
+        (*predictions.notes, *label_notes),
+        predictions.mean_note,
+        isinstance(predictions, (Point, Ensemble, Dirichlet)),
     )
 
 
@@ -113,16 +113,16 @@ class Population:
         self.reduced_to_mean: str | None = None
         notes: dict[str, None] = {}
         low, high = np.inf, 0.0
-        for found in rows.map(partial(_survey, least)):
-            self.n += found.n
-            self.n_left_out += found.n_left_out
-            low, high = min(low, found.raters[0]), max(high, found.raters[1])
-            self.n_classes = found.n_classes
-            notes.update(dict.fromkeys(found.notes))
-            if not found.has_members:
-                self.reduced_to_mean = self.reduced_to_mean or found.mean_note
-            if mean_noted and found.mean_note:
-                notes[found.mean_note] = None
+        for survey in rows.map(partial(_survey, least)):
+            self.n += survey.n
+            self.n_left_out += survey.n_left_out
+            low, high = min(low, survey.raters[0]), max(high, survey.raters[1])
+            self.n_classes = survey.n_classes
+            notes.update(dict.fromkeys(survey.notes))
+            if not survey.has_members:
+                self.reduced_to_mean = self.reduced_to_mean or survey.mean_note
+            if mean_noted and survey.mean_note:
+                notes[survey.mean_note] = None
         if self.n == 0:
             raise UnsupportedError(
                 "a decomposition over raters",
@@ -151,8 +151,8 @@ class Population:
 
     def map(self, function: Callable[[Dataset], S], *, least: int | None = None) -> Iterator[S]:
         """Yield ``function(tile)`` over all tiles of the population, in order."""
-        for found in self.reduce(partial(_listed, function), least=least):
-            yield from found
+        for results in self.reduce(partial(_listed, function), least=least):
+            yield from results
 
     def sum(self, function: Callable[[Dataset], State], *, least: int | None = None) -> State:
         """Add up ``function(tile)`` over all tiles."""
@@ -169,12 +169,12 @@ def _on_tiles(work: Callable[[Iterator[Dataset]], S], least: int, data: Dataset)
     return work(_tiles_of(data, least))
 
 
-def _listed(function: Callable[[Dataset], S], own: Iterator[Dataset]) -> list[S]:
-    return [function(tile) for tile in own]
+def _listed(function: Callable[[Dataset], S], tiles_of_rows: Iterator[Dataset]) -> list[S]:
+    return [function(tile) for tile in tiles_of_rows]
 
 
-def _summed(function: Callable[[Dataset], State], own: Iterator[Dataset]) -> State | None:
-    return _added(function(tile) for tile in own)
+def _summed(function: Callable[[Dataset], State], tiles_of_rows: Iterator[Dataset]) -> State | None:
+    return _added(function(tile) for tile in tiles_of_rows)
 
 
 def _tiles_of(data: Dataset, least: int) -> Iterator[Dataset]:

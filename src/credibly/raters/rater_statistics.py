@@ -136,9 +136,9 @@ class BoundRaterStatistic:
     def values(self) -> HostArray:
         """Value of the function on every multiset, in the order of `_types`."""
         order, name = self.statistic.order, self.statistic.name
-        spent, found = 0, np.empty(self.n_types, dtype=np.int64)
+        spent, on_types = 0, np.empty(self.n_types, dtype=np.int64)
         for place, labels in enumerate(self._types()):
-            value = found[place] = self._value(labels)
+            value = on_types[place] = self._value(labels)
             others = [labels[::-1], labels[1:] + labels[:1]]
             if spent + math.factorial(order) <= _MOST_ORDERS:
                 others = list(set(itertools.permutations(labels)))
@@ -151,7 +151,7 @@ class BoundRaterStatistic:
                         f"labels {labels} give {value} and {other} give {self._value(other)}",
                         "Sort or count the labels inside the function.",
                     )
-        return found
+        return on_types
 
     def _types(self) -> Iterator[tuple[int, ...]]:
         return itertools.combinations_with_replacement(range(self.n_classes), self.statistic.order)
@@ -185,8 +185,8 @@ class BoundRaterStatistic:
             rising = total
             for step in range(1, self.statistic.order):
                 rising = rising * (total + step)
-            found = self._columns(alpha, 1.0) / rising
-            return found if alpha.ndim == 2 else weighted_mean(found, predictions.weights)
+            expected = self._columns(alpha, 1.0) / rising
+            return expected if alpha.ndim == 2 else weighted_mean(expected, predictions.weights)
         if isinstance(predictions, Ensemble):
             return weighted_mean(self._columns(as_float64(predictions.probs), 0.0), predictions.weights)
         return self._columns(as_float64(as_point(predictions)[0].probs), 0.0)

@@ -22,8 +22,8 @@ from credibly._arrays.order_statistics import order_statistics
 from credibly.predictions import Dataset
 from credibly.predictions.clusters import Clusters
 from credibly.predictions.rows import weights_of_rows
-from credibly.raters.levels import Level, Terms, levels, products_of
-from credibly.raters.moments import Evidence, Pairs, as_units, cell_index, cell_sums, row_moments
+from credibly.raters.levels import Level, TermFactors, levels, products_of
+from credibly.raters.moments import Evidence, PairMeans, as_units, cell_index, cell_sums, row_moments
 from credibly.raters.population import Population
 from credibly.results.decompositions import RaterBins
 from credibly.statistics.cells import (
@@ -45,7 +45,7 @@ _KEPT_ELEMENTS = 2**19
 
 
 @dataclasses.dataclass(frozen=True)
-class Cut:
+class Binned:
     """How predicted values are binned."""
 
     n_bins: int
@@ -68,9 +68,9 @@ class Summary:
 def summarise(
     population: Population,
     evidence: Callable[[Dataset], Evidence],
-    cut: Cut,
-    terms: Sequence[Terms],
-    offered: Terms,
+    cut: Binned,
+    terms: Sequence[TermFactors],
+    offered: TermFactors,
     settings: Mapping[str, Any],
     notes: tuple[str, ...],
     *,
@@ -82,10 +82,10 @@ def summarise(
     read = _reader(population, partial(_in_cells, evidence, edges, cut, clusters), least)
     raw = read(partial(_cell_sums, cut.n_bins))
     sums = as_units(raw)
-    found, products = pairs(sums), products_of(terms)
+    pair_means, products = pairs(sums), products_of(terms)
     wanted = list(offered.values())
-    moments = read(partial(row_moments, pairs=found, products=products, offered=wanted))
-    n_columns = found.mean.size // cut.n_bins
+    moments = read(partial(row_moments, pairs=pair_means, products=products, offered=wanted))
+    n_columns = pair_means.mean.size // cut.n_bins
     rows, columns = levels(sums, moments, n_columns, offered, settings, notes)
     floor = least_variance(sums).reshape(n_columns, cut.n_bins)
     # deviations of c classes that share a sum of 0 have squared correlations that add up to c / (c - 1)
@@ -111,7 +111,7 @@ def _reader(
 
 
 def edges_of(
-    population: Population, evidence: Callable[[Dataset], Evidence], cut: Cut, least: int | None
+    population: Population, evidence: Callable[[Dataset], Evidence], cut: Binned, least: int | None
 ) -> HostArray:
     """Return the edges of the bins: the same for all columns, or one row per column."""
     if cut.binning == "equal_width":
@@ -119,10 +119,10 @@ def edges_of(
 
     def read(use: Callable[..., Any]) -> Iterator[Any]:
         work = partial(_of_predicted, use, evidence)
-        return (found for found in population.reduce(work, least=least) if found is not None)
+        return (part for part in population.reduce(work, least=least) if part is not None)
 
     n_columns = next(read(_width))
-    if population.rows.sample.checked_weights is None:
+    if population.rows.example.checked_weights is None:
         n = population.n if least is None else population.n + population.n_left_out
         ranks = edge_ranks(n, cut.n_bins, cut.closed)
     else:
@@ -136,15 +136,15 @@ def edges_of(
 def _in_cells(
     evidence: Callable[[Dataset], Evidence],
     edges: HostArray,
-    cut: Cut,
+    cut: Binned,
     clusters: Clusters | None,
     tile: Dataset,
 ) -> InCells:
-    own = evidence(tile)
+    tile_evidence = evidence(tile)
     if clusters is not None:
         codes = clusters.codes(tile.clusters)
-        own = dataclasses.replace(own, codes=codes, n_clusters=clusters.number)
-    return own, cell_index(bins_of(own.predicted, edges, cut.closed), cut.n_bins)
+        tile_evidence = dataclasses.replace(tile_evidence, codes=codes, n_clusters=clusters.number)
+    return tile_evidence, cell_index(bins_of(tile_evidence.predicted, edges, cut.closed), cut.n_bins)
 
 
 def _of_cells(
@@ -153,14 +153,14 @@ def _of_cells(
     return function(*locate(tile))
 
 
-def _cell_sums(n_bins: int, own: Evidence, cells: Array) -> State:
-    return cell_sums(own, cells, own.predicted.shape[0] * n_bins)
+def _cell_sums(n_bins: int, tile_evidence: Evidence, cells: Array) -> State:
+    return cell_sums(tile_evidence, cells, tile_evidence.predicted.shape[0] * n_bins)
 
 
 def _of_predicted(
-    use: Callable[..., Any], evidence: Callable[[Dataset], Evidence], own: Iterator[Dataset]
+    use: Callable[..., Any], evidence: Callable[[Dataset], Evidence], tiles_of_rows: Iterator[Dataset]
 ) -> Any:
-    parts = [(to_host(evidence(tile).predicted.T), tile) for tile in own]
+    parts = [(to_host(evidence(tile).predicted.T), tile) for tile in tiles_of_rows]
     if not parts:
         return None
     values = np.concatenate([value for value, _ in parts])
@@ -181,8 +181,8 @@ def bins_of(values: Array, edges: HostArray, closed: Closed) -> Array:
     """Return the bin of every value of (c, n); two-dimensional edges have one row per column."""
     if edges.ndim == 1:
         return bin_index(values, edges, closed)
-    found = [bin_index(values[column, :], own, closed) for column, own in enumerate(edges)]
-    return namespace(values).stack(found, axis=0)
+    bins = [bin_index(values[column, :], column_edges, closed) for column, column_edges in enumerate(edges)]
+    return namespace(values).stack(bins, axis=0)
 
 
 def _bins(sums: State, edges: HostArray, n_bins: int) -> RaterBins:
@@ -209,7 +209,7 @@ def plugin_loss(state: State) -> HostArray:
     return np.asarray(weight / state["total"] * gap**2)
 
 
-def pairs(state: State) -> Pairs:
+def pairs(state: State) -> PairMeans:
     """Return the sums and means over pairs of rows, per cell."""
     weight = state["weight"]
     total = state["observed"] - state["predicted"]
@@ -219,7 +219,7 @@ def pairs(state: State) -> Pairs:
     # a cell of two rows has one product, and both rows would share its spread: half of it would be lost
     spread = np.where(state["size"] == 2, math.sqrt(2.0), 1.0)
     scale = np.where(several, spread * weight / number, 0.0)
-    return Pairs(total, mean, spread * mean, scale, state.get("cluster_gap"))
+    return PairMeans(total, mean, spread * mean, scale, state.get("cluster_gap"))
 
 
 def debiased_loss(state: State) -> HostArray:

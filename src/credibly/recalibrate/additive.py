@@ -99,11 +99,11 @@ def fit_additive(
         whole, plain = fit_additive(data, slope=slope, bias=bias, penalty=penalty, start=near, rough=True)
         start = whole if start is None else start
     with one_blas_thread():  # many small products: threads would wait for each other
-        found, ended = problem.minimise(problem.ridges(penalty, whole), start, rough)
+        fitted, ended = problem.minimise(problem.ridges(penalty, whole), start, rough)
     if whole is not None:
         steps = plain.n_iterations + ended.n_iterations
         ended = dataclasses.replace(ended, loss_before=plain.loss_before, n_iterations=steps)
-    return found, ended
+    return fitted, ended
 
 
 class _Problem:
@@ -140,24 +140,24 @@ class _Problem:
 
     def _label_sums(self, y: HostArray) -> HostArray:
         """Return the derivative of the labels' logits in the parameters, summed by group (g, p)."""
-        found = []
+        sums = []
         for part in self.parts:
             slope = [np.vdot(y[:, part], self.z[:, part])] if self.slope else []
-            found.append(np.r_[slope, y[self.free, part].sum(axis=1) if self.bias else []])
-        return np.array(found)
+            sums.append(np.r_[slope, y[self.free, part].sum(axis=1) if self.bias else []])
+        return np.array(sums)
 
     def ridges(self, penalty: float | None, whole: Additive | None) -> HostArray:
         """Return the ridge of every parameter, (1 + g, p): those of all rows first, whose map is `whole`."""
         intercept = penalty if penalty is not None else (FREE if self.k == 2 else PRIOR)
-        own = np.r_[[FREE] if self.slope else [], np.full(len(self.free) * self.bias, intercept)]
+        of_all = np.r_[[FREE] if self.slope else [], np.full(len(self.free) * self.bias, intercept)]
         added = np.full((len(self.names), self.width), PRIOR)
         if self.bias and self.k > _MANY:
             off, spread = self._frequencies(self.z)
-            own[int(self.slope) :][_quiet(off.sum(axis=0), spread.sum(axis=0))] = _FIXED
+            of_all[int(self.slope) :][_quiet(off.sum(axis=0), spread.sum(axis=0))] = _FIXED
         if whole is not None:
             off, spread = self._frequencies(whole.slope * self.z + whole.intercepts[:, None])
             added[:, int(self.slope) :][_quiet(off, spread)] = _FIXED
-        return np.vstack([own, added])
+        return np.vstack([of_all, added])
 
     def _frequencies(self, logits: HostArray) -> tuple[HostArray, HostArray]:
         """Return by group how far classes are off their predicted numbers, and the variances, (g, k) each."""
@@ -250,18 +250,18 @@ class _Problem:
         curved = np.empty((len(self.parts), self.width, self.width))
         slope = np.empty((len(self.parts), self.width))
         for j, part in enumerate(self.parts):
-            curved[j], slope[j] = self._block(p[:, part], weight[part], self.z[:, part])
+            curved[j], slope[j] = self._curvature(p[:, part], weight[part], self.z[:, part])
         return loss, curved, slope - labels
 
-    def _block(self, p: HostArray, weight: HostArray, z: HostArray) -> tuple[HostArray, HostArray]:
+    def _curvature(self, p: HostArray, weight: HostArray, z: HostArray) -> tuple[HostArray, HostArray]:
         """Return the Hessian, sum w (diag p - p p'), and what is predicted of the sums over labels."""
         curved, predicted = np.empty((self.width, self.width)), np.empty(self.width)
         weighted = p * weight
         at = int(self.slope)
         if self.bias:
-            own = weighted[self.free]
-            predicted[at:] = own.sum(axis=1)
-            curved[at:, at:] = np.diag(predicted[at:]) - own @ p[self.free].T
+            of_classes = weighted[self.free]
+            predicted[at:] = of_classes.sum(axis=1)
+            curved[at:, at:] = np.diag(predicted[at:]) - of_classes @ p[self.free].T
         if self.slope:
             weighted *= z
             mean = weighted.sum(axis=0)  # of z, times the weight
@@ -296,27 +296,27 @@ def _arrow_solved(curved: HostArray, ridge: HostArray, gradient: HostArray) -> H
     whole = curved.sum(axis=0) + np.diag(ridge[0])
     if len(ridge) == 1:
         return np.linalg.solve(whole, gradient[0])[None, :]
-    own = curved + ridge[1:, :, None] * np.eye(curved.shape[1])
+    of_groups = curved + ridge[1:, :, None] * np.eye(curved.shape[1])
     # (H_g + R_g)^-1 of H_g and of the slope, one group after the other
-    through = np.linalg.solve(own, np.concatenate([curved, gradient[1:, :, None]], axis=2))
+    through = np.linalg.solve(of_groups, np.concatenate([curved, gradient[1:, :, None]], axis=2))
     left = whole - (curved @ through[:, :, :-1]).sum(axis=0)
     first = np.linalg.solve(left, gradient[0] - (curved @ through[:, :, -1:])[..., 0].sum(axis=0))
     return np.vstack([first, through[:, :, -1] - through[:, :, :-1] @ first])
 
 
 def mapped_additively(
-    predictions: ClassPredictions, found: Additive, groups: Groups | None, zero: float | None
+    predictions: ClassPredictions, fitted: Additive, groups: Groups | None, zero: float | None
 ) -> tuple[Array, tuple[str, ...]]:
     """Return the new logits of predictions, and a note on groups that the fit did not see."""
     values = scores_of(predictions, zero).values
-    if found.by_group is None:
-        return values * found.slope + like(found.intercepts, values), ()
+    if fitted.by_group is None:
+        return values * fitted.slope + like(fitted.intercepts, values), ()
     assert groups is not None
-    all_rows = np.r_[found.slope, found.intercepts]
-    table = np.array([all_rows + found.by_group.get(name, 0.0) for name in groups.names])
+    all_rows = np.r_[fitted.slope, fitted.intercepts]
+    table = np.array([all_rows + fitted.by_group.get(name, 0.0) for name in groups.names])
     rows = like(table[groups.codes], values)
     rows = rows if values.ndim == 2 else rows[:, None, :]
-    return values * rows[..., :1] + rows[..., 1:], unseen_note(groups, found.by_group, "the map")
+    return values * rows[..., :1] + rows[..., 1:], unseen_note(groups, fitted.by_group, "the map")
 
 
 @dataclasses.dataclass(eq=False)
@@ -350,7 +350,7 @@ class AdditiveScaling(Recalibration):
     def _fit(self, data: FitData, seen: Any) -> Convergence:
         groups = None if seen is None else Groups.of(seen, len(data.predictions))
         start = None if self._near is None else self._near._found
-        found, ended = fit_additive(
+        fitted, ended = fit_additive(
             data,
             slope=self.fits_slope,
             bias=True,
@@ -359,8 +359,8 @@ class AdditiveScaling(Recalibration):
             start=start,
             rough=start is not None,
         )
-        self.slope, self.intercepts = found.slope, found.intercepts
-        self.by_group = None if found.by_group is None else dict(found.by_group)
+        self.slope, self.intercepts = fitted.slope, fitted.intercepts
+        self.by_group = None if fitted.by_group is None else dict(fitted.by_group)
         return ended
 
     def _map(self, predictions: ClassPredictions, seen: Any) -> ClassPredictions:

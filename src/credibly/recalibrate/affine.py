@@ -64,13 +64,13 @@ def loss_and_gradient(
     """Return the loss per label and its gradients in weights and intercepts."""
     loss, slope_weights, slope_intercepts = 0.0, np.zeros(weights.shape), np.zeros(intercepts.shape)
     for rows in tiles(len(z), rows_within_budget(32 * z.shape[1], 0.25)):
-        own, observed = z[rows], counts[rows]
-        logs = mapped(own, weights, intercepts)
+        logits, observed = z[rows], counts[rows]
+        logs = mapped(logits, weights, intercepts)
         logs -= logsumexp(logs)[:, None]
         loss -= float(np.vdot(observed, logs))
         residual = observed.sum(axis=-1, keepdims=True) * np.exp(logs) - observed
         slope_intercepts += residual.sum(axis=0)
-        slope_weights += (residual * own).sum(axis=0) if weights.ndim == 1 else residual.T @ own
+        slope_weights += (residual * logits).sum(axis=0) if weights.ndim == 1 else residual.T @ logits
     total = float(counts.sum())
     return loss / total, slope_weights / total, slope_intercepts / total
 
@@ -84,31 +84,31 @@ def curvature(z: HostArray, counts: HostArray, weights: HostArray, intercepts: H
     """
     k = z.shape[1]
     matrix = weights.ndim == 2
-    (one, other), entries = np.triu_indices(k), np.triu_indices(k + 1)
-    total = np.zeros((len(one), len(entries[0])) if matrix else (2 * k, 2 * k))
+    (first_class, second_class), entries = np.triu_indices(k), np.triu_indices(k + 1)
+    total = np.zeros((len(first_class), len(entries[0])) if matrix else (2 * k, 2 * k))
     for rows in tiles(len(z), max(1, 2 * CACHE_ELEMENTS // sum(total.shape))):
-        own, number = z[rows], counts[rows].sum(axis=-1)
-        p = softmax(mapped(own, weights, intercepts))
+        logits, number = z[rows], counts[rows].sum(axis=-1)
+        p = softmax(mapped(logits, weights, intercepts))
         if matrix:
-            p, phi = p.T.copy(), np.concatenate([own.T, np.ones((1, len(own)))])
-            between = -p[one] * p[other]
-            between[one == other] += p
+            p, phi = p.T.copy(), np.concatenate([logits.T, np.ones((1, len(logits)))])
+            between = -p[first_class] * p[second_class]
+            between[first_class == second_class] += p
             total += (number * between) @ (phi[entries[0]] * phi[entries[1]]).T
             continue
-        slopes = np.concatenate([p * own, p], axis=1)
-        for i, first in enumerate((own, 1.0)):
-            for j, second in enumerate((own, 1.0)):
+        slopes = np.concatenate([p * logits, p], axis=1)
+        for i, first in enumerate((logits, 1.0)):
+            for j, second in enumerate((logits, 1.0)):
                 diagonal = (number[:, None] * p * first * second).sum(axis=0)
                 total[i * k : (i + 1) * k, j * k : (j + 1) * k] += np.diag(diagonal)
         total -= (slopes * number[:, None]).T @ slopes
     if matrix:
-        blocks = np.empty((k, k, k + 1, k + 1))
-        for first, second in ((one, other), (other, one)):
+        hessian = np.empty((k, k, k + 1, k + 1))
+        for first, second in ((first_class, second_class), (second_class, first_class)):
             for entry, another in (entries, entries[::-1]):
-                blocks[first[:, None], second[:, None], entry, another] = total
+                hessian[first[:, None], second[:, None], entry, another] = total
         at = np.concatenate([np.arange(k * k).reshape(k, k), k * k + np.arange(k)[:, None]], axis=1)
         order = np.argsort(at.ravel())
-        total = blocks.transpose(0, 2, 1, 3).reshape(order.size, -1)[np.ix_(order, order)]
+        total = hessian.transpose(0, 2, 1, 3).reshape(order.size, -1)[np.ix_(order, order)]
     return total / float(counts.sum())
 
 
@@ -139,8 +139,8 @@ def inputs_of(predictions: ClassPredictions, zero: float | None = None) -> Array
 
 def pooled(u: HostArray, counts: HostArray, shares: HostArray) -> tuple[HostArray, HostArray]:
     """Return members (n, m, k) as rows of their own, (n m, k), that carry their shares of the labels."""
-    own = counts[:, None, :] * shares[None, :, None]
-    return u.reshape(-1, u.shape[-1]), own.reshape(-1, u.shape[-1])
+    labels = counts[:, None, :] * shares[None, :, None]
+    return u.reshape(-1, u.shape[-1]), labels.reshape(-1, u.shape[-1])
 
 
 @dataclasses.dataclass(eq=False)
@@ -211,28 +211,28 @@ class AffineScaling(Recalibration):
         if len(candidates) > 1:
             fitted: tuple[HostArray | None, HostArray | None] = None, None
 
-            def held_out(penalties: Penalties, kept: HostArray, held: HostArray) -> float:
+            def held_out(penalties: Penalties, kept: HostArray, left_out: HostArray) -> float:
                 nonlocal fitted
                 # the optimum of the last penalty on the same rows is near
                 begin = fitted[1] if fitted[0] is kept else None
-                found, _ = self._minimise(*pooled(u[kept], counts[kept], shares), penalties, begin)
-                fitted = kept, found
-                rows, own = pooled(u[held], counts[held], shares)
-                loss, _, _ = loss_and_gradient(rows, own, *self._split(found, u.shape[-1]))
-                return loss * float(own.sum())
+                parameters, _ = self._minimise(*pooled(u[kept], counts[kept], shares), penalties, begin)
+                fitted = kept, parameters
+                rows, labels = pooled(u[left_out], counts[left_out], shares)
+                loss, _, _ = loss_and_gradient(rows, labels, *self._split(parameters, u.shape[-1]))
+                return loss * float(labels.sum())
 
             chosen, self.cv_losses = choose_penalty(
                 held_out, len(u), candidates, self.folds, self.rng, data.clusters
             )
         self.chosen_penalty, self.chosen_weight_penalty = chosen
-        rows, own = pooled(u, counts, shares)
+        rows, labels = pooled(u, counts, shares)
         near, still = None, STILL
         if self._near is not None:
             near, still = np.concatenate([self._near.weights.ravel(), self._near.intercepts]), NEARLY_STILL
-        found, ended = self._minimise(rows, own, chosen, near, still)
+        best, ended = self._minimise(rows, labels, chosen, near, still)
         k = u.shape[-1]
-        self.weights, self.intercepts = (part.copy() for part in self._split(found, k))
-        losses = [loss_and_gradient(rows, own, *self._split(at, k))[0] for at in (self._start(k), found)]
+        self.weights, self.intercepts = (part.copy() for part in self._split(best, k))
+        losses = [loss_and_gradient(rows, labels, *self._split(at, k))[0] for at in (self._start(k), best)]
         return ended.with_losses(*losses)
 
     def _minimise(
@@ -249,26 +249,26 @@ class AffineScaling(Recalibration):
         start = self._start(k) if begin is None else begin
 
         def logits(parameters: HostArray) -> HostArray:
-            found = mapped(u, *self._split(parameters, k))
-            centred: HostArray = found - found.max(axis=-1, keepdims=True)
+            moved = mapped(u, *self._split(parameters, k))
+            centred: HostArray = moved - moved.max(axis=-1, keepdims=True)
             return centred
 
         def reason() -> str:
             return why_diverging(counts, penalties)
 
         def hessian(parameters: HostArray) -> HostArray:
-            found: HostArray = curvature(u, counts, *self._split(parameters, k)) + np.diag(bends)
-            return found
+            bend: HostArray = curvature(u, counts, *self._split(parameters, k)) + np.diag(bends)
+            return bend
 
         with one_blas_thread():  # many small products: threads would wait for each other
             if start.size > _LARGEST_HESSIAN:
-                found, ended = minimum(objective, start, logits, reason)
+                optimum, ended = minimum(objective, start, logits, reason)
             else:
-                found, ended = newton_minimum(objective, hessian, start, logits, reason, still)
-        held = bends[: start.size - k].min() > 0
-        if not held and loss_and_gradient(u, counts, *self._split(found, k))[0] < _NO_LOSS:
+                optimum, ended = newton_minimum(objective, hessian, start, logits, reason, still)
+        penalised = bends[: start.size - k].min() > 0
+        if not penalised and loss_and_gradient(u, counts, *self._split(optimum, k))[0] < _NO_LOSS:
             raise diverging(reason(), ended.gradient, np.inf)  # larger weights would still lower the loss
-        return found, ended
+        return optimum, ended
 
     def objective(self, u: HostArray, counts: HostArray, penalties: Penalties) -> Objective:
         """Return the penalised loss per label and its gradient as a function of the parameters."""
@@ -289,8 +289,8 @@ class AffineScaling(Recalibration):
         xp = namespace(values)
         weights, intercepts = like(self.weights, values), like(self.intercepts, values)
         moved = mapped(xp.reshape(values, (-1, k)), weights, intercepts)
-        given = getattr(predictions, "logits", None) is not None
-        note = self._note if given else f"{self._note}; no logits were given, so it acts on log-probabilities"
+        known = getattr(predictions, "logits", None) is not None
+        note = self._note if known else f"{self._note}; no logits were given, so it acts on log-probabilities"
         return with_scores(predictions, xp.reshape(moved, values.shape), note)
 
 
@@ -361,9 +361,9 @@ class VectorScaling(AffineScaling):
         return np.ones(k)
 
     def _candidates(self, k: int, total: float) -> list[Penalties]:
-        one = 0.5 * k / total  # one unit of ridge, shared by all labels, as a factor of a mean of squares
-        penalty = PRIOR * one if self.penalty is None else self.penalty
-        free = one if self.penalty is None else 0.0
+        unit = 0.5 * k / total  # one unit of ridge, shared by all labels, as a factor of a mean of squares
+        penalty = PRIOR * unit if self.penalty is None else self.penalty
+        free = unit if self.penalty is None else 0.0
         weight = free if self.weight_penalty is None else self.weight_penalty
         return list(itertools.product(self._grid(penalty), self._grid(weight)))
 

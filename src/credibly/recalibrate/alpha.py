@@ -93,8 +93,8 @@ class Head:
     def fit(self, penalty: float) -> tuple[HostArray, Ended]:
         """Return the parameters and how the fit ended."""
         if len(self.sizes) > 2:
-            held = fold_members(len(self.share), "split", self.rng, self.clusters)[0]
-            inside, outside = self.part(np.setdiff1d(np.arange(len(self.share)), held)), self.part(held)
+            rest = fold_members(len(self.share), "split", self.rng, self.clusters)[0]
+            inside, outside = self.part(np.setdiff1d(np.arange(len(self.share)), rest)), self.part(rest)
             return train(
                 (inside.features, lambda outputs: inside.loss(outputs, penalty)),
                 (outside.features, lambda outputs: outside.loss(outputs, penalty)),
@@ -108,12 +108,12 @@ class Head:
             lambda: f"{self.ending()}; penalty {penalty:g}",
         )
 
-    def held_out(self, penalty: float, kept: HostArray, held: HostArray) -> float:
+    def held_out(self, penalty: float, kept: HostArray, left_out: HostArray) -> float:
         """Return the summed loss of rows that were not fitted."""
         parameters, _ = self.part(kept).fit(penalty)
-        part = self.part(held)
+        part = self.part(left_out)
         outputs = forward(part.features, parameters, self.sizes)
-        return float(self.share[held].sum()) * part.loss(outputs, 0.0)[0]
+        return float(self.share[left_out].sum()) * part.loss(outputs, 0.0)[0]
 
 
 def likelihood_of(data: FitData) -> tuple[CountsLikelihood, HostArray, HostArray, HostArray]:
@@ -270,8 +270,8 @@ class AlphaCalibration(Recalibration):
             Positive numbers, by member if the features are.
         """
         self._require_fitted()
-        given = checked(predictions)
-        return namespace(given._leading).exp(self._log_alpha0(given, features))
+        class_predictions = checked(predictions)
+        return namespace(class_predictions._leading).exp(self._log_alpha0(class_predictions, features))
 
     def _log_alpha0(self, predictions: ClassPredictions, features: Any) -> Array:
         width = self._layers[0]
@@ -292,8 +292,8 @@ class AlphaCalibration(Recalibration):
             )
             require(not self.own_features, rule, remedy, features=features)
             return log_probabilities(predictions, self.zero)
-        own = width is None or self.own_features
-        require(own, "were not used by the fit, which took log-probabilities", _LEAVE_OUT, features=features)
+        used = width is None or self.own_features
+        require(used, "were not used by the fit, which took log-probabilities", _LEAVE_OUT, features=features)
         return features_by_pass(features, predictions, width)
 
     @property
@@ -301,8 +301,8 @@ class AlphaCalibration(Recalibration):
         return tuple(int(size) for size in self.sizes)
 
     def _shapes(self) -> dict[str, tuple[int, ...]]:
-        given = np.atleast_1d(np.asarray(self.sizes))
-        sound = given.dtype.kind in "iuf" and given.size > 1 and given[0] >= 0 and (given[1:] >= 1).all()
+        sizes = np.atleast_1d(np.asarray(self.sizes))
+        sound = sizes.dtype.kind in "iuf" and sizes.size > 1 and sizes[0] >= 0 and (sizes[1:] >= 1).all()
         require_saved(sound, "the sizes of at least two layers", "sizes", self.sizes)
         width = (self._layers[0],)
         parameters = (n_parameters(self._layers),)

@@ -14,7 +14,7 @@ from credibly._arrays.checks import require_integer
 from credibly._arrays.errors import InputError, InputTypeError, Remedy
 from credibly._arrays.namespace import Array
 from credibly.predictions import ClassPredictions, Ensemble, as_point, cluster_codes
-from credibly.recalibrate.fit_data import FitData, checked, digest_of, fit_data
+from credibly.recalibrate.fit_data import FitData, checked, digest_of_predictions, fit_data
 from credibly.recalibrate.learned import declared, require_sound, shapes_of
 from credibly.recalibrate.minimum import Convergence
 from credibly.results.base import jsonable
@@ -131,12 +131,12 @@ class Recalibration(ABC):
         UserWarning
             If these are the predictions used for the fit: they look better than new ones would.
         """
-        given = self._checked(predictions)
+        readable = self._checked(predictions)
         self._require_fitted()
-        self._require_kind(given)
-        self._require_like_the_fit(given)
-        made = self._map(given, self._seen(features, groups))
-        if digest_of(given) == self.digest:
+        self._require_kind(readable)
+        self._require_like_the_fit(readable)
+        made = self._map(readable, self._seen(features, groups))
+        if digest_of_predictions(readable) == self.digest:
             same = (
                 f"{type(self).__name__} is applied to the predictions it was fitted on; measurements on "
                 f"them are too optimistic"
@@ -184,7 +184,7 @@ class Recalibration(ABC):
     @property
     def fitted_by_group(self) -> bool:
         """Whether `apply` needs the groups of the instances: `fit` was given some."""
-        return any(own.by_group and getattr(self, name) for name, own in declared(self).items())
+        return any(field.by_group and getattr(self, name) for name, field in declared(self).items())
 
     @property
     def is_fitted(self) -> bool:
@@ -253,8 +253,8 @@ class Recalibration(ABC):
     def _from_dict(cls, values: Mapping[str, Any]) -> Self:
         """Make a fitted object from what `to_dict` gave; the reader has checked the outer form."""
         made = cls(**{name: _tupled(value) for name, value in values["settings"].items()})
-        for name, own in declared(cls).items():
-            setattr(made, name, own.read(values["learned"][name]))
+        for name, field in declared(cls).items():
+            setattr(made, name, field.read(values["learned"][name]))
         made._restore(values)
         made._require_sound()
         return made
@@ -278,12 +278,12 @@ class Recalibration(ABC):
         self.zero = None if values["zero"] is None else float(values["zero"])
 
     def _remember(self, data: Any, convergence: Convergence) -> None:
-        given = data.predictions
+        predictions = data.predictions
         # one that starts at another fit is applied to the rows it left out
         self.digest = data.digest if self._near is None else None
         self.convergence, self.notes = convergence, data.notes
-        self.n, self.n_members = len(given), given.n_members
-        self.n_classes = given.n_classes if isinstance(given, ClassPredictions) else None
+        self.n, self.n_members = len(predictions), predictions.n_members
+        self.n_classes = predictions.n_classes if isinstance(predictions, ClassPredictions) else None
         self.zero = data.scores.zero if isinstance(data, FitData) else None
 
     def _require_fitted(self) -> None:
@@ -309,9 +309,9 @@ class Recalibration(ABC):
             ("groups", groups, self.takes_groups),
         ):
             if value is not None and not taken:
-                given = f"`{type(self).__name__}`"
-                raise InputError(given, f"uses no {name}", f"got `{name}`", self._without(name))
-        return self._own(features, groups)
+                subject = f"`{type(self).__name__}`"
+                raise InputError(subject, f"uses no {name}", f"got `{name}`", self._without(name))
+        return self._used(features, groups)
 
     def _without(self, name: str) -> str:
         """Say what to do about features or groups that the method does not use."""
@@ -325,7 +325,7 @@ class Recalibration(ABC):
             f"Leave out `--by`, or use temperature, bias or platt {where}; for real values shift or scale.",
         )
 
-    def _own(self, features: Any, groups: Any) -> Any:
+    def _used(self, features: Any, groups: Any) -> Any:
         """Return the features or the groups, whichever the method uses."""
         if self.takes_groups:
             return groups

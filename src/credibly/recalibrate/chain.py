@@ -37,11 +37,11 @@ class Chain(Recalibration):
     method: ClassVar[str] = "chain"
 
     def __post_init__(self) -> None:
-        given = self.steps if isinstance(self.steps, (tuple, list)) else (self.steps,)
-        for step in given:
+        steps = self.steps if isinstance(self.steps, (tuple, list)) else (self.steps,)
+        for step in steps:
             known = isinstance(step, Recalibration)
             require_type(known, "must be recalibrations", "Try `TemperatureScaling()`.", steps=step)
-        require(given, "must contain at least one", "Add `TemperatureScaling()`.", steps=given)
+        require(steps, "must contain at least one", "Add `TemperatureScaling()`.", steps=steps)
         self.steps = tuple(self.steps)
 
     @property
@@ -75,7 +75,7 @@ class Chain(Recalibration):
     def _require_kind(self, predictions: Any) -> None:
         self.steps[0]._require_kind(predictions)
 
-    def _own(self, features: Any, groups: Any) -> Any:
+    def _used(self, features: Any, groups: Any) -> Any:
         return features, groups  # each step takes what it uses
 
     def _data(self, predictions: Any, labels: Any, sample_weight: Any) -> Any:
@@ -95,35 +95,35 @@ class Chain(Recalibration):
         for step, start in zip(self.steps, near, strict=True):
             step._near = start
             step._require_kind(at.predictions)
-            own = step._own(*seen)
-            convergence = step._fit(at, own)
+            inputs = step._used(*seen)
+            convergence = step._fit(at, inputs)
             step._remember(at, convergence)
             ended.append(convergence)
-            at = at.moved(step._map(at.predictions, own))
+            at = at.moved(step._map(at.predictions, inputs))
         # likelihoods of the spread are of another kind than losses of the mean
-        alike = [one for one, step in zip(ended, self.steps, strict=True) if step.changes_mean] or ended
+        alike = [end for end, step in zip(ended, self.steps, strict=True) if step.changes_mean] or ended
         losses = alike[0].loss_before, alike[-1].loss_after
         if isinstance(data, RealData):  # a step may have made quantiles of them, whose CRPS is another number
             losses = mean_losses(data, lambda rows: at.predictions[rows])
         return Convergence(
-            all(one.converged for one in ended),
-            sum(one.n_iterations for one in ended),
-            max(one.gradient for one in ended),
+            all(end.converged for end in ended),
+            sum(end.n_iterations for end in ended),
+            max(end.gradient for end in ended),
             *losses,
-            "; ".join(one.message for one in ended),
+            "; ".join(end.message for end in ended),
         )
 
     def _map(self, predictions: Any, seen: Any) -> Any:
         for step in self.steps:
             step._require_kind(predictions)
-            predictions = step._map(predictions, step._own(*seen))
+            predictions = step._map(predictions, step._used(*seen))
         return predictions
 
     def to_dict(self) -> dict[str, Any]:
         """Return all steps in JSON-safe types."""
-        found = super().to_dict()
-        found["settings"] = {"steps": [step.to_dict() for step in self.steps]}
-        return found
+        values = super().to_dict()
+        values["settings"] = {"steps": [step.to_dict() for step in self.steps]}
+        return values
 
     @classmethod
     def _from_dict(cls, values: Mapping[str, Any]) -> Self:

@@ -9,11 +9,12 @@ from typing import Any
 
 from credibly._arrays.errors import CrediblyError
 from credibly._arrays.namespace import Array, HostArray, namespace, to_host
+from credibly._arrays.standard_errors import mean_error
 from credibly.predictions import Dataset, LabelCounts, Predictions, RealPredictions, as_labels
 from credibly.raters import decompose_disagreement, decompose_loss
 from credibly.raters.disagreement import overall_evidence
 from credibly.raters.loss import loss_evidence
-from credibly.results.estimates import Estimate, mean_error
+from credibly.results.estimates import Estimate
 from credibly.results.recalibration import Change
 from credibly.results.tests import HypotestResult
 from credibly.statistics import Statistic
@@ -38,20 +39,20 @@ def statistic_changes(
 ) -> list[Change]:
     """Return the statistics that take these labels, before and after."""
     counted = isinstance(labels, LabelCounts)
-    found = []
+    changes = []
     for statistic in chosen:
         if counted and "counts" not in statistic.traits.labels:
             continue
         if isinstance(after, RealPredictions) and not says_enough(statistic, after):
             continue  # a Gaussian has become quantiles, which have no density
-        own, moved = (statistic(one, labels, clusters=codes) for one in (before, after))
-        difference = _paired(statistic, before, after, labels, moved.value - own.value, codes)
+        old, new = (statistic(predictions, labels, clusters=codes) for predictions in (before, after))
+        difference = _paired(statistic, before, after, labels, new.value - old.value, codes)
         if difference is None:
-            reason = own.interval_refusal or moved.interval_refusal or "it has no standard error here"
-            difference = _difference(statistic.name, own, moved, refusal=reason)
+            reason = old.interval_refusal or new.interval_refusal or "it has no standard error here"
+            difference = _difference(statistic.name, old, new, refusal=reason)
         name = statistic.name
-        found.append(Change(name, own, moved, difference, tests_before.get(name), tests_after.get(name)))
-    return found
+        changes.append(Change(name, old, new, difference, tests_before.get(name), tests_after.get(name)))
+    return changes
 
 
 def _paired(
@@ -72,10 +73,10 @@ def _paired(
     ):
         return None
     batch = as_labels(before, labels)
-    own = first.contributions(batch)[0, :]
-    xp = namespace(own)
-    size = max(statistic.term_size, float(to_host(xp.max(xp.abs(own)))))
-    return _mean_difference(statistic.name, second.contributions(batch)[0, :] - own, value, codes, size)
+    terms = first.contributions(batch)[0, :]
+    xp = namespace(terms)
+    size = max(statistic.term_size, float(to_host(xp.max(xp.abs(terms)))))
+    return _mean_difference(statistic.name, second.contributions(batch)[0, :] - terms, value, codes, size)
 
 
 def _mean_difference(
@@ -111,10 +112,10 @@ def rater_changes(
     with warnings.catch_warnings():  # rows with one rater stand in the notes of the decompositions
         warnings.simplefilter("ignore", UserWarning)
         settings: dict[str, Any] = {"n_bins": n_bins, "clusters": codes}
-        losses = [decompose_loss(one, counts, **settings) for one in both]
-        pairs = [decompose_disagreement(one, counts, **settings) for one in both]
+        losses = [decompose_loss(predictions, counts, **settings) for predictions in both]
+        pairs = [decompose_disagreement(predictions, counts, **settings) for predictions in both]
     keep = counts.totals >= 2
-    kept = [Dataset(one[keep], counts[keep]) for one in both]
+    kept = [Dataset(predictions[keep], counts[keep]) for predictions in both]
     of_loss, of_pairs = (
         namespace(keep).sum(evidence(kept[1]).means[0] - evidence(kept[0]).means[0], axis=0)
         for evidence in (loss_evidence, overall_evidence)
@@ -122,10 +123,10 @@ def rater_changes(
     kept_codes = None if codes is None else codes[to_host(keep)]
 
     def change(name: str, parts: list[Any], part: str, rows: Array | None) -> Change:
-        own, moved = (getattr(one, part) for one in parts)
+        value, moved = (getattr(decomposition, part) for decomposition in parts)
         if rows is None:
-            return Change(name, own, moved, _unpaired(name, own, moved))
-        return Change(name, own, moved, _mean_difference(name, rows, moved.value - own.value, kept_codes))
+            return Change(name, value, moved, _unpaired(name, value, moved))
+        return Change(name, value, moved, _mean_difference(name, rows, moved.value - value.value, kept_codes))
 
     root, name = (pairs[0].calibration_error, pairs[1].calibration_error), "disagreement_calibration_error"
     return [
@@ -156,7 +157,7 @@ def _difference(
     refusal: str | None = None,
     notes: tuple[str, ...] = (),
 ) -> Estimate:
-    degrees = [one.degrees_of_freedom for one in (before, after) if one.degrees_of_freedom is not None]
+    degrees = [side.degrees_of_freedom for side in (before, after) if side.degrees_of_freedom is not None]
     return Estimate(
         name,
         after.value - before.value,

@@ -153,20 +153,20 @@ def recalibration_report(
     """
     codes = cluster_codes(predictions, clusters, blocks)
     predictions, labels = paired(predictions, labels)
-    given = predictions if isinstance(predictions, RealPredictions) else checked(predictions)
-    as_labels(given, labels)
+    model = predictions if isinstance(predictions, RealPredictions) else checked(predictions)
+    as_labels(model, labels)
     folds = require_integer(cv, "cv", 2)
-    _require_enough(folds, len(given) // 2, "two instances per fold", f"{len(given)} instances")
+    _require_enough(folds, len(model) // 2, "two instances per fold", f"{len(model)} instances")
     if n_resamples != 0:
         require_resamples(n_resamples)
     seed = as_seed(rng)
-    inputs = None if features is None else check_features(features, given)
-    chosen = _chosen(statistics, n_bins, given)
-    asked = _unasked(given, features, groups) if methods is None else _named(methods)
+    inputs = None if features is None else check_features(features, model)
+    chosen = _chosen(statistics, n_bins, model)
+    asked = _unasked(model, features, groups) if methods is None else _named(methods)
     if codes is not None:
         number = int(codes.max()) + 1
         _require_enough(folds, number, "one cluster for every fold", f"{number} clusters")
-    parts = fold_members(len(given), folds, seed, codes)
+    parts = fold_members(len(model), folds, seed, codes)
     counted = isinstance(labels, LabelCounts)
 
     def tested(predictions: Predictions) -> tuple[dict[str, HypotestResult], Any]:
@@ -182,31 +182,31 @@ def recalibration_report(
             "groups": groups if by_group else None,
         }
         try:
-            made[name] = cross_fitted(method, given, labels, beside, parts, codes)
+            made[name] = cross_fitted(method, model, labels, beside, parts, codes)
         except CrediblyError as error:
             failed[name] = str(error)
-    before, after, notes = _in_same_terms(given, {name: one for name, (_, one) in made.items()})
-    tests, curve = tested(given)
-    found: dict[str, MethodChanges] = {}
+    before, after, notes = _in_same_terms(model, {name: moved for name, (_, moved) in made.items()})
+    tests, curve = tested(model)
+    results: dict[str, MethodChanges] = {}
     for done, name in enumerate(asked, start=1):
         if name in failed:
-            found[name] = MethodChanges(name, "", {}, None, failure=failed[name])
+            results[name] = MethodChanges(name, "", {}, None, failure=failed[name])
         else:
-            whole, own = made[name]
-            moved, own_curve = tested(own)
+            whole, fitted = made[name]
+            moved, own_curve = tested(fitted)
             changes = statistic_changes(before, after[name], labels, chosen, tests, moved, codes)
-            changes += rater_changes(given, own, labels, n_bins, codes) if counted else []
+            changes += rater_changes(model, fitted, labels, n_bins, codes) if counted else []
             by_name = {change.name: change for change in changes}
-            found[name] = MethodChanges(name, whole.describe(), by_name, own_curve, notes=whole.notes)
+            results[name] = MethodChanges(name, whole.describe(), by_name, own_curve, notes=whole.notes)
         if progress is not None:
             progress(done, len(asked))
     settings = {"cv": folds, "n_bins": n_bins, "n_resamples": n_resamples, "seed": list(seed)}
-    return RecalibrationReport(found, curve, len(given), len(parts), settings, (*given.notes, *notes))
+    return RecalibrationReport(results, curve, len(model), len(parts), settings, (*model.notes, *notes))
 
 
-def _require_enough(folds: int, most: int, what: str, given: str) -> None:
+def _require_enough(folds: int, most: int, what: str, available: str) -> None:
     if folds > most:
-        rule, evidence = f"must leave at least {what}", f"got {folds} folds for {given}"
+        rule, evidence = f"must leave at least {what}", f"got {folds} folds for {available}"
         raise InputError("`cv`", rule, evidence, "Use fewer folds or more data.")
 
 
@@ -227,33 +227,33 @@ def _chosen(
     require_type(not alone, "must be a sequence", "Pass a list.", statistics=statistics)
     if statistics is None and isinstance(predictions, RealPredictions):
         known = (as_statistic(name) for name in REAL_STATISTICS)
-        return [one for one in known if says_enough(one, predictions)]
+        return [statistic for statistic in known if says_enough(statistic, predictions)]
     names = statistics
     if names is None:
         names = (*STATISTICS, "skce") if len(predictions) <= MOST_PAIRED_ROWS else STATISTICS
-    found = []
-    for one in names:
-        own = as_statistic(one)
-        binned = isinstance(one, str) and "n_bins" in own.settings()
-        found.append(own.with_(n_bins=n_bins) if binned else own)
-    return found
+    chosen = []
+    for choice in names:
+        statistic = as_statistic(choice)
+        binned = isinstance(choice, str) and "n_bins" in statistic.settings()
+        chosen.append(statistic.with_(n_bins=n_bins) if binned else statistic)
+    return chosen
 
 
 Asked = dict[str, tuple[Recalibration, bool]]
 """Unfitted recalibrations by name, and whether each is given the groups."""
 
 
-def _unasked(given: Predictions, features: Any, groups: Any) -> Asked:
+def _unasked(predictions: Predictions, features: Any, groups: Any) -> Asked:
     """Return the methods to compare where none is named: also those that use what is given beside."""
-    real = isinstance(given, RealPredictions)
+    real = isinstance(predictions, RealPredictions)
     names = REAL_REPAIRS if real else REPAIRS
-    if not real and checked(given).n_classes > 2:
-        names = (*names, *OF_SEVERAL, *(OF_FEW if checked(given).n_classes <= MOST_FEW else ()))
+    if not real and checked(predictions).n_classes > 2:
+        names = (*names, *OF_SEVERAL, *(OF_FEW if checked(predictions).n_classes <= MOST_FEW else ()))
     if real and features is not None:
         names = (*names, "scale_by_features")
     by_group = () if groups is None else REALS_BY_GROUP if real else BY_GROUP
-    found = {name: (named_recalibration(name), False) for name in names}
-    return found | {f"{name} by group": (named_recalibration(name), True) for name in by_group}
+    methods = {name: (named_recalibration(name), False) for name in names}
+    return methods | {f"{name} by group": (named_recalibration(name), True) for name in by_group}
 
 
 def _named(methods: Sequence[str | Recalibration]) -> Asked:
@@ -261,16 +261,16 @@ def _named(methods: Sequence[str | Recalibration]) -> Asked:
     several = isinstance(methods, Sequence) and not isinstance(methods, str) and methods
     rule, remedy = "must be a sequence with at least one method", 'Pass a list: ["temperature"].'
     require_type(several, rule, remedy, methods=methods)
-    found: Asked = {}
-    for one in methods:
-        known = isinstance(one, (str, Recalibration))
-        require_type(known, "must be names or recalibrations", 'Try "temperature".', methods=one)
-        own = named_recalibration(one) if isinstance(one, str) else one.unfitted()
-        name = one if isinstance(one, str) else "+".join(step.name for step in own.parts)
-        if name in found:
+    named: Asked = {}
+    for method in methods:
+        known = isinstance(method, (str, Recalibration))
+        require_type(known, "must be names or recalibrations", 'Try "temperature".', methods=method)
+        recalibration = named_recalibration(method) if isinstance(method, str) else method.unfitted()
+        name = method if isinstance(method, str) else "+".join(step.name for step in recalibration.parts)
+        if name in named:
             raise InputError("`methods`", "must be distinct", f"{name!r} appears twice", "Name it once.")
-        found[name] = own, own.takes_groups
-    return found
+        named[name] = recalibration, recalibration.takes_groups
+    return named
 
 
 def _tests_and_curve(
@@ -281,24 +281,25 @@ def _tests_and_curve(
     Without replicates there are neither tests nor curves of real values, whose coverage has no band of
     clusters. The curve is None for quantiles without symmetric levels, too.
     """
-    given, drawn = rows.sample.predictions, (n_resamples, seed)
+    predictions, drawn = rows.example.predictions, (n_resamples, seed)
     asked: dict[str, Asking[Any]] = {}
-    if isinstance(given, RealPredictions):
+    real = isinstance(predictions, RealPredictions)
+    if isinstance(predictions, RealPredictions):
         if not n_resamples or rows.clusters is not None:
             return {}, None
-        chosen = [one for one in chosen if _can_be_drawn(one, given)]
+        chosen = [statistic for statistic in chosen if _can_be_drawn(statistic, predictions)]
         asked["curve"] = asking_shares("coverage", rows, 0.05, *drawn)
     else:
         level = 0.95 if n_resamples else None
         asked["curve"] = asking_curves(rows, ["top_label"], level, *drawn, n_bins=n_bins)
     if n_resamples and chosen:
         asked["tests"] = asking_tests(rows, chosen, *drawn)
-    found = dict(zip(asked, answered(side_by_side(list(asked.values()))), strict=True))
-    for name, own in found.items():
-        if isinstance(own, UnsupportedError) and not (name == "curve" and isinstance(given, RealPredictions)):
-            raise own
-    curve, result = found["curve"], found.get("tests")
-    if isinstance(given, RealPredictions):
+    answers = dict(zip(asked, answered(side_by_side(list(asked.values()))), strict=True))
+    for name, answer in answers.items():
+        if isinstance(answer, UnsupportedError) and not (name == "curve" and real):
+            raise answer
+    curve, result = answers["curve"], answers.get("tests")
+    if real:
         curve = None if isinstance(curve, UnsupportedError) else curve
     else:
         (curve,) = curve

@@ -77,8 +77,8 @@ class CountsLikelihood:
 
 def rise(a: HostArray, y: HostArray) -> HostArray:
     """Return log G(a + y) - log G(a)."""
-    found: HostArray = gammaln(y) - betaln(a, y)
-    return found
+    value: HostArray = gammaln(y) - betaln(a, y)
+    return value
 
 
 def rise_slope(a: HostArray, y: HostArray) -> HostArray:

@@ -148,47 +148,47 @@ class CredalRecalibration(Recalibration):
         fitted, tested = np.sort(order[:cut]), np.sort(order[cut:])
         beside = data.predictions._leading
         temperatures = self._temperatures(data.predictions[fitted], like(labels[fitted], beside), m)
-        held, seen = data.predictions[tested], like(labels[tested], beside)
+        left_out, seen = data.predictions[tested], like(labels[tested], beside)
         together = None if codes is None else codes[tested]
-        self.pvalues, spread, radius = self._chosen(held, seen, temperatures, together)
+        self.pvalues, spread, radius = self._chosen(left_out, seen, temperatures, together)
         self.member_temperatures, self.spread, self.radius = temperatures, spread, radius
-        before, after = (_loss(one, data) for one in (data.predictions, self._map(data.predictions, None)))
+        before, after = (_loss(side, data) for side in (data.predictions, self._map(data.predictions, None)))
         message = f"p = {self.pvalues[-1]:.3g} at spread {spread:g}"
         if radius:
             message = f"no spread is accepted; a {self.margin} margin of {radius:.3g} is"
         return Convergence(True, len(self.pvalues), 0.0, before, after, message)
 
     def _chosen(
-        self, held: ClassPredictions, labels: Array, temperatures: HostArray, clusters: HostArray | None
+        self, sets: ClassPredictions, labels: Array, temperatures: HostArray, clusters: HostArray | None
     ) -> tuple[HostArray, float, float]:
         """Return the p-values of the spreads tried, the smallest accepted one, and the radius around it."""
         words: dict[str, Any] = {"clusters": clusters, "rng": self.rng}
-        found: list[float] = []
+        pvalues: list[float] = []
         for spread in self.spreads:
-            result = witness_test(spread_out(held, temperatures, spread), labels, **words)
-            found.append(result.pvalue)
+            result = witness_test(spread_out(sets, temperatures, spread), labels, **words)
+            pvalues.append(result.pvalue)
             if not result.rejects(self.level):
-                return np.array(found), float(spread), 0.0
+                return np.array(pvalues), float(spread), 0.0
         if self.margin is None:
             raise UnsupportedError(
                 "the set",
                 f"must contain the truth at a spread up to {self.spreads[-1]:g}",
-                f"the test rejects all of {self.spreads!r} (largest p {max(found):.3g})",
+                f"the test rejects all of {self.spreads!r} (largest p {max(pvalues):.3g})",
                 'Give larger `spreads`, or enlarge the set beyond its members with margin="vacuous".',
             )
         grown = inflate(
-            spread_out(held, temperatures, 1.0), labels, by=self.margin, level=self.level, **words
+            spread_out(sets, temperatures, 1.0), labels, by=self.margin, level=self.level, **words
         )
-        return np.array(found), 1.0, grown.radius
+        return np.array(pvalues), 1.0, grown.radius
 
     def _temperatures(self, predictions: ClassPredictions, labels: Any, m: int) -> HostArray:
         if self.temperatures is None:
             return np.ones(m)
         if self.temperatures == "shared":
             return np.full(m, TemperatureScaling().fit(predictions, labels).temperature)
-        found = MemberTemperatures().fit(predictions, labels).temperatures
-        assert found is not None
-        return found
+        fitted = MemberTemperatures().fit(predictions, labels).temperatures
+        assert fitted is not None
+        return fitted
 
     def _map(self, predictions: ClassPredictions, features: Array | None) -> ClassPredictions:
         made = spread_out(predictions, self.member_temperatures, self.spread)

@@ -19,7 +19,7 @@ from credibly.recalibrate.groups import Groups
 
 def cross_fitted(
     method: Recalibration,
-    given: Predictions,
+    predictions: Predictions,
     labels: Any,
     beside: Mapping[str, Any],
     parts: Sequence[HostArray],
@@ -33,7 +33,7 @@ def cross_fitted(
     ----------
     method : Recalibration
         What to fit; it is left as it is.
-    given, labels
+    predictions, labels
         Predictions, and what was observed.
     beside : mapping
         Features and groups of the instances under these names, for methods that take them.
@@ -52,11 +52,11 @@ def cross_fitted(
     """
     groups = beside.get("groups")
     seen = method._seen(
-        beside.get("features"), None if groups is None else Groups.of(groups, len(given))
+        beside.get("features"), None if groups is None else Groups.of(groups, len(predictions))
     )  # names are read once for all folds
     whole = method.unfitted()
     if data is None:
-        data = whole._data(given, labels, None)
+        data = whole._data(predictions, labels, None)
         if codes is not None and isinstance(data, FitData):
             data = dataclasses.replace(data, clusters=codes)
     whole._fit_checked(data, seen).warn(type(whole).__name__)
@@ -64,20 +64,20 @@ def cross_fitted(
     with warnings.catch_warnings():  # the fit on all data has said it
         warnings.simplefilter("ignore", UserWarning)
         for part in parts:
-            kept = np.ones(len(given), dtype=bool)
+            kept = np.ones(len(predictions), dtype=bool)
             kept[part] = False
             fold = method.unfitted()
             fold._near = whole
             rows = np.flatnonzero(kept)
             fold._fit_checked(data.take(rows), _taken(seen, rows))
-            moved.append(fold._map(given[part], _taken(seen, part)))
+            moved.append(fold._map(predictions[part], _taken(seen, part)))
     return whole, stitched(moved, list(parts))
 
 
 def _taken(seen: Any, rows: HostArray) -> Any:
     """Return features or groups, or both as a chain sees them, of some rows."""
     if isinstance(seen, tuple):
-        return tuple(_taken(one, rows) for one in seen)
+        return tuple(_taken(part, rows) for part in seen)
     if isinstance(seen, Groups):
         return seen.take(rows)
     return None if seen is None else like(to_host(seen)[rows], seen)

@@ -73,12 +73,12 @@ class Event:
         index = xp.argmax(values, axis=1) if k > 2 else xp.full_like(values[:, 0], 1.0)
         number = xp.astype(like(np.arange(k), values), values.dtype)
         is_event = number[None, :] == xp.astype(index, values.dtype)[:, None]
-        own = xp.max(values, axis=1) if k > 2 else values[:, 1]
+        log_probability = xp.max(values, axis=1) if k > 2 else values[:, 1]
         if k == 2:
             others = values[:, 0]
         else:
             others = logsumexp(xp.where(is_event, xp.full_like(values, -math.inf), values))
-        return cls(is_event, own - others, others, values)
+        return cls(is_event, log_probability - others, others, values)
 
     def counts(self, labels: HostArray) -> tuple[HostArray, HostArray]:
         """Return how many labels are the event, and how many there are, (n,) each."""
@@ -88,8 +88,8 @@ class Event:
         """Return log-probabilities with another logit of the event, the others in proportion."""
         xp = namespace(logit)
         zero = xp.zeros_like(logit)
-        own, rest = -xp.logaddexp(zero, -logit), -xp.logaddexp(zero, logit)
-        return xp.where(self.is_event, own[:, None], self.values + (rest - self.others)[:, None])
+        event, rest = -xp.logaddexp(zero, -logit), -xp.logaddexp(zero, logit)
+        return xp.where(self.is_event, event[:, None], self.values + (rest - self.others)[:, None])
 
 
 def event_losses(event: Event, labels: HostArray, logit: HostArray) -> tuple[float, float]:
@@ -97,7 +97,7 @@ def event_losses(event: Event, labels: HostArray, logit: HostArray) -> tuple[flo
     values = to_host(event.values)
     before = -float(np.vdot(labels, values)) / float(labels.sum())
     success, total = event.counts(labels)
-    change = [float(total @ np.logaddexp(0.0, one) - success @ one) for one in (to_host(event.logit), logit)]
+    change = [float(total @ np.logaddexp(0.0, x) - success @ x) for x in (to_host(event.logit), logit)]
     return before, before + (change[1] - change[0]) / float(labels.sum())
 
 
@@ -281,12 +281,12 @@ class BetaScaling(EventRecalibration):
             start = np.array([self._near.a, self._near.b, self._near.c], dtype=float)
         while True:
             begin = None if start is None else start[free]
-            found, steps, gain = fit_logistic(
+            fitted, steps, gain = fit_logistic(
                 np.zeros(len(logit)), columns[:, free], counts, np.full(int(free.sum()), FREE), begin
             )
             total += steps
             theta = np.zeros(3)
-            theta[free] = found
+            theta[free] = fitted
             if (theta[:2] >= 0).all():
                 self.a, self.b, self.c = map(float, theta)
                 return total, gain
@@ -330,8 +330,8 @@ def isotonic_steps(data: FitData) -> tuple[HostArray, HostArray, Convergence]:
 def isotonic_logit(at: HostArray, before: HostArray, after: HostArray) -> HostArray:
     """Return the logit of the interpolated curve, which ends where the fit ended."""
     p = np.interp(at, before, after).clip(NEVER, 1.0 - NEVER)
-    found: HostArray = np.log(p) - np.log1p(-p)
-    return found
+    logit: HostArray = np.log(p) - np.log1p(-p)
+    return logit
 
 
 def isotonic_map(
@@ -444,10 +444,10 @@ def with_one_event(success: HostArray, total: HostArray) -> HostArray:
             hull.pop()
         hull.append(point)
     hull.reverse()
-    found = np.empty(len(total))
+    slopes = np.empty(len(total))
     for i in range(len(total)):
         first, second = hull[-1], hull[-2]
-        found[i] = (second[1] - first[1]) / (second[0] - first[0])
+        slopes[i] = (second[1] - first[1]) / (second[0] - first[0])
         # the point at i, shifted
         shifted = (points[i + 2][0] - 1.0, points[i + 2][1] - 1.0)
         if turns_left(first, shifted, second):
@@ -455,4 +455,4 @@ def with_one_event(success: HostArray, total: HostArray) -> HostArray:
             while len(hull) > 1 and not turns_left(shifted, hull[-1], hull[-2]):
                 hull.pop()
             hull.append(shifted)
-    return found
+    return slopes

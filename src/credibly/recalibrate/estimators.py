@@ -90,7 +90,51 @@ except ImportError as error:
 __all__ = ["ArrayRecalibrator", "RecalibratedClassifier", "scorer"]
 
 
-class ArrayRecalibrator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class _Recalibrated(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """What both classifiers do once they are fitted."""
+
+    classes_: HostArray
+    recalibration_: Recalibration
+
+    def predict_proba(self, X: Any) -> HostArray:
+        """Return recalibrated probabilities.
+
+        Parameters
+        ----------
+        X : array (n, d)
+            What `fit` takes.
+
+        Returns
+        -------
+        ndarray (n, k)
+            One distribution per row.
+        """
+        check_is_fitted(self)
+        # scikit-learn itself predicts on the data of a fit, which is no news there
+        made = self.recalibration_._map(self._checked(X), self.recalibration_._used(None, None))
+        return np.asarray(made.mean().probs)
+
+    def predict(self, X: Any) -> HostArray:
+        """Return the most probable class of every row.
+
+        Parameters
+        ----------
+        X : array (n, d)
+            What `fit` takes.
+
+        Returns
+        -------
+        ndarray (n,)
+            Classes.
+        """
+        return np.asarray(self.classes_[self.predict_proba(X).argmax(axis=1)])
+
+    def _checked(self, X: Any) -> Point:
+        """Return predictions of rows that were checked."""
+        raise NotImplementedError
+
+
+class ArrayRecalibrator(_Recalibrated):
     """Recalibrate arrays of probabilities or logits, as a scikit-learn classifier.
 
     Parameters
@@ -155,44 +199,14 @@ class ArrayRecalibrator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.recalibration_.fit(self._predictions(X), labels, sample_weight=sample_weight)
         return self
 
-    def predict_proba(self, X: Any) -> HostArray:
-        """Return recalibrated probabilities.
-
-        Parameters
-        ----------
-        X : array (n, k)
-            Probabilities or logits.
-
-        Returns
-        -------
-        ndarray (n, k)
-            One distribution per row.
-        """
-        check_is_fitted(self)
-        X = validate_data(self, X, dtype=np.float64, reset=False)
-        return _recalibrated(self.recalibration_, self._predictions(X))
-
-    def predict(self, X: Any) -> HostArray:
-        """Return the most probable class of every row.
-
-        Parameters
-        ----------
-        X : array (n, k)
-            Probabilities or logits.
-
-        Returns
-        -------
-        ndarray (n,)
-            Classes.
-        """
-        probs = self.predict_proba(X)
-        return np.asarray(self.classes_[probs.argmax(axis=1)])
+    def _checked(self, X: Any) -> Point:
+        return self._predictions(validate_data(self, X, dtype=np.float64, reset=False))
 
     def _predictions(self, X: HostArray) -> Point:
         return Point.from_logits(X) if self.input == "logits" else Point(X)
 
 
-class RecalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
+class RecalibratedClassifier(MetaEstimatorMixin, _Recalibrated):  # type: ignore[misc]
     """A classifier whose probabilities are recalibrated on data it was not fitted on.
 
     Parameters
@@ -266,38 +280,8 @@ class RecalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
             self.n_features_in_ = self.estimator_.n_features_in_
         return self
 
-    def predict_proba(self, X: Any) -> HostArray:
-        """Return recalibrated probabilities.
-
-        Parameters
-        ----------
-        X : array (n, d)
-            What the classifier takes.
-
-        Returns
-        -------
-        ndarray (n, k)
-            One distribution per row.
-        """
-        check_is_fitted(self)
-        given = _predictions(self.estimator_, lambda method: getattr(self.estimator_, method)(X))
-        return _recalibrated(self.recalibration_, given)
-
-    def predict(self, X: Any) -> HostArray:
-        """Return the most probable class of every row.
-
-        Parameters
-        ----------
-        X : array (n, d)
-            What the classifier takes.
-
-        Returns
-        -------
-        ndarray (n,)
-            Classes.
-        """
-        probs = self.predict_proba(X)
-        return np.asarray(self.classes_[probs.argmax(axis=1)])
+    def _checked(self, X: Any) -> Point:
+        return _predictions(self.estimator_, lambda method: getattr(self.estimator_, method)(X))
 
 
 def _predictions(estimator: Any, predict: Callable[[str], Any]) -> Point:
@@ -310,11 +294,5 @@ def _predictions(estimator: Any, predict: Callable[[str], Any]) -> Point:
     return Point(np.asarray(predict("predict_proba")))
 
 
-def _unfitted(given: str | Recalibration) -> Recalibration:
-    return named_recalibration(given) if isinstance(given, str) else given.unfitted()
-
-
-def _recalibrated(recalibration: Recalibration, predictions: Point) -> HostArray:
-    """Return probabilities; scikit-learn itself predicts on the data of a fit, which is no news there."""
-    made = recalibration._map(predictions, recalibration._own(None, None))
-    return np.asarray(made.mean().probs)
+def _unfitted(recalibration: str | Recalibration) -> Recalibration:
+    return named_recalibration(recalibration) if isinstance(recalibration, str) else recalibration.unfitted()

@@ -24,8 +24,8 @@ from credibly.recalibrate.tails import SkewScaling, TailScaling
 from credibly.recalibrate.temperature import TemperatureScaling
 
 METHODS: dict[str, type[Recalibration]] = {
-    one.method: one
-    for one in (
+    method.method: method
+    for method in (
         TemperatureScaling,
         BiasScaling,
         PlattScaling,
@@ -49,7 +49,7 @@ METHODS: dict[str, type[Recalibration]] = {
     )
 }
 NAMED: dict[str, Callable[[], Recalibration]] = {
-    **{name: one for name, one in METHODS.items() if name != "chain"},
+    **{name: method for name, method in METHODS.items() if name != "chain"},
     **{name: partial(LocationScaling, terms) for name, terms in NAMES.items()},
     "sigmoid": PlattScaling,
     "scale_by_features": partial(SpreadScaling, by="features"),

@@ -33,7 +33,7 @@ from credibly.predictions import (
     as_predictions,
     paired,
 )
-from credibly.predictions.prediction_sets import remedy_for
+from credibly.predictions.prediction_sets import remedy_without_probs
 from credibly.recalibrate.scores import IMPOSSIBLE, Scores, classes_apart, scores_of, weights_of
 
 
@@ -77,7 +77,7 @@ class FitData:
     @functools.cached_property
     def digest(self) -> str:
         """A hash of the predictions, computed once for all methods that are fitted to them."""
-        return digest_of(self.predictions)
+        return digest_of_predictions(self.predictions)
 
     def moved(self, predictions: ClassPredictions) -> FitData:
         """Return the same labels with other predictions, as the next step of a chain sees them."""
@@ -103,25 +103,27 @@ def _taken(array: Array, rows: HostArray) -> Array:
 
 def checked(predictions: Any) -> ClassPredictions:
     """Return predictions that have log-probabilities; others are refused."""
-    given = as_predictions(predictions)
-    if not isinstance(given, ClassPredictions):
+    readable = as_predictions(predictions)
+    if not isinstance(readable, ClassPredictions):
         raise InputTypeError(
             "this recalibration",
             "is defined for class predictions",
-            f"got {type(given).__name__}",
-            remedy_for(given, "Use `SpreadScaling`, `IsotonicRecalibration` or `QuantileShift`."),
+            f"got {type(readable).__name__}",
+            remedy_without_probs(
+                readable, "Use `SpreadScaling`, `IsotonicRecalibration` or `QuantileShift`."
+            ),
         )
-    return given
+    return readable
 
 
 def fit_data(predictions: Any, labels: Any, sample_weight: Any = None) -> FitData:
     """Check predictions and labels, and bring labels into the form of counts."""
     predictions, labels = paired(predictions, labels)
-    given = checked(predictions)
-    scores = scores_of(given)
+    readable = checked(predictions)
+    scores = scores_of(readable)
     if is_torch(scores.values):  # parameters are plain numbers: nothing goes backward through a fit
         scores = dataclasses.replace(scores, values=scores.values.detach())
-    batch = as_labels(given, labels, sample_weight)
+    batch = as_labels(readable, labels, sample_weight)
     assert isinstance(batch, (Classes, Counts))
     xp = namespace(batch.values)
     weight = None if batch.weights is None else batch.weights[0, :]
@@ -129,13 +131,13 @@ def fit_data(predictions: Any, labels: Any, sample_weight: Any = None) -> FitDat
         counts = np.zeros((batch.n, batch.n_classes), order="F")
         counts[np.arange(batch.n), batch.values[0]] = 1.0 if weight is None else weight
     elif isinstance(batch, Classes):
-        counts = batch.block(slice(None), slice(None))[0, ...]
+        counts = batch.shares()[0, ...]
     else:
         counts = xp.astype(batch.values[0, ...], xp.float64)
         counts = counts if weight is None else counts * weight[:, None]
     counts = classes_apart(counts)
     _require_possible(scores, counts)
-    return FitData(given, scores, counts, weight, (*given.notes, *scores.notes))
+    return FitData(readable, scores, counts, weight, (*readable.notes, *scores.notes))
 
 
 def _require_possible(scores: Scores, counts: Array) -> None:
@@ -173,13 +175,13 @@ def dense(data: FitData) -> tuple[HostArray, HostArray]:
     return to_host(data.scores.values), to_host(data.counts)
 
 
-def digest_of(predictions: Predictions) -> str:
+def digest_of_predictions(predictions: Predictions) -> str:
     """Return a hash of the numbers in the predictions, whatever library and precision holds them."""
     total = hashlib.sha256(type(predictions).__name__.encode())
     weights = getattr(predictions, "weights", None)
     arrays = predictions.row_arrays() | ({} if weights is None else {"weights": weights})
-    for name, own in arrays.items():
-        array = np.ascontiguousarray(to_host(as_float64(own)))
+    for name, values in arrays.items():
+        array = np.ascontiguousarray(to_host(as_float64(values)))
         total.update(f"{name}{array.shape}".encode())
         total.update(array.data)
     return total.hexdigest()[:16]

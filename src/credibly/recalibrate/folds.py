@@ -25,7 +25,7 @@ def check_penalty(
     numbers: Sequence[Any] = (penalty,)
     if isinstance(penalty, str) and penalty == "cv":
         numbers = penalties if isinstance(penalties, Sequence) else ()
-    if not numbers or not all(is_number(one) and 0 <= one < math.inf for one in numbers):
+    if not numbers or not all(is_number(number) and 0 <= number < math.inf for number in numbers):
         rule = 'must be a number of at least 0, or "cv" with such numbers in `penalties`'
         evidence = f"got {brief(penalty)} with {brief(penalties)}"
         raise InputError(subject, rule, evidence, "Use 1.0, or leave it out.")

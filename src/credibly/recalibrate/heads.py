@@ -35,13 +35,13 @@ def n_parameters(sizes: tuple[int, ...]) -> int:
 def layers(parameters: Array, sizes: tuple[int, ...]) -> list[tuple[Array, Array]]:
     """Return weights and biases of every layer."""
     xp = namespace(parameters)
-    found, at = [], 0
+    pairs, at = [], 0
     for first, second in pairwise(sizes):
         weights = xp.reshape(parameters[at : at + first * second], (first, second))
         at += first * second
-        found.append((weights, parameters[at : at + second]))
+        pairs.append((weights, parameters[at : at + second]))
         at += second
-    return found
+    return pairs
 
 
 def forward(features: Array, parameters: Array, sizes: tuple[int, ...]) -> Array:

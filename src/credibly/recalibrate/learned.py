@@ -64,8 +64,8 @@ def learned_names() -> Any:
     return _declared(Learned(checked=False, names=True), False, default=())
 
 
-def _declared(own: Learned, shown: bool, default: Any = None) -> Any:
-    return dataclasses.field(default=default, init=False, repr=shown, metadata={_KEY: own})
+def _declared(field: Learned, shown: bool, default: Any = None) -> Any:
+    return dataclasses.field(default=default, init=False, repr=shown, metadata={_KEY: field})
 
 
 def declared(kind: Any) -> dict[str, Learned]:
@@ -76,28 +76,28 @@ def declared(kind: Any) -> dict[str, Learned]:
 def shapes_of(fitted: Any) -> dict[str, tuple[int, ...]]:
     """Return the shapes that the learned numbers must have; -1 where a file holds no array at all."""
     sizes = {"k": fitted.n_classes or 0, "m": fitted.n_members or 0}
-    found: dict[str, tuple[int, ...]] = {}
-    for name, own in declared(fitted).items():
+    shapes: dict[str, tuple[int, ...]] = {}
+    for name, field in declared(fitted).items():
         value = getattr(fitted, name)
-        for axis in own.shape:
+        for axis in field.shape:
             sizes.setdefault(axis.partition("+")[0], len(value) if isinstance(value, np.ndarray) else -1)
-        if own.checked:
-            axes = (axis.partition("+") for axis in own.shape)
-            found[name] = tuple(sizes[size] + int(more or 0) for size, _, more in axes)
-    return found
+        if field.checked:
+            axes = (axis.partition("+") for axis in field.shape)
+            shapes[name] = tuple(sizes[size] + int(more or 0) for size, _, more in axes)
+    return shapes
 
 
 def require_sound(fitted: Any, shapes: dict[str, tuple[int, ...]]) -> None:
     """Raise unless the learned numbers are finite, of these shapes and, where they must be, above 0."""
-    for name, own in declared(fitted).items():
+    for name, field in declared(fitted).items():
         value = getattr(fitted, name)
-        if name not in shapes or (own.by_group and value is None):
+        if name not in shapes or (field.by_group and value is None):
             continue
-        parts = [value] if not own.by_group else value.values() if isinstance(value, dict) else [None]
+        parts = [value] if not field.by_group else value.values() if isinstance(value, dict) else [None]
         what = "a finite number" if shapes[name] == () else f"finite numbers of shape {shapes[name]}"
         what = "a list of finite numbers" if -1 in shapes[name] else what
-        what += " above 0" * own.positive + " per group" * own.by_group
-        require_saved(all(_is_sound(part, shapes[name], own.positive) for part in parts), what, name, value)
+        what += " above 0" * field.positive + " per group" * field.by_group
+        require_saved(all(_is_sound(part, shapes[name], field.positive) for part in parts), what, name, value)
 
 
 def _is_sound(value: Any, shape: tuple[int, ...], positive: bool) -> bool:

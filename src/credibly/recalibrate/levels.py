@@ -70,11 +70,11 @@ class LevelRecalibration(RealRecalibration):
     def _map(self, predictions: Any, seen: Any) -> Any:
         _, at = self._levels(predictions)
         ends = int(((at == _LOWEST) | (at == _HIGHEST)).sum())
-        said = (
+        warning = (
             f"{ends} of {counted(len(at), 'quantile')} would be so far out that F is 0 or 1 up to rounding, "
             "and end there; fit a scale first, `SpreadScaling().then(IsotonicRecalibration())`"
         )
-        return self._noted(self._mapped(predictions), predictions, *((said,) if ends else ()))
+        return self._noted(self._mapped(predictions), predictions, *((warning,) if ends else ()))
 
     def _levels(self, predictions: RealPredictions) -> tuple[HostArray, HostArray]:
         """Return the levels of the result, and those of the predictions that become them."""
@@ -163,12 +163,12 @@ class IsotonicRecalibration(LevelRecalibration):
         return Recalibration.predict_proba(self, predictions, features=features, groups=groups)
 
     def _checked(self, predictions: Any) -> Any:
-        given = as_predictions(predictions)
-        return given if isinstance(given, ClassPredictions) else super()._checked(given)
+        readable = as_predictions(predictions)
+        return readable if isinstance(readable, ClassPredictions) else super()._checked(readable)
 
     def _data(self, predictions: Any, labels: Any, sample_weight: Any) -> Any:
-        given = as_predictions(paired(predictions, labels)[0])
-        kind = Recalibration if isinstance(given, ClassPredictions) else RealRecalibration
+        readable = as_predictions(paired(predictions, labels)[0])
+        kind = Recalibration if isinstance(readable, ClassPredictions) else RealRecalibration
         return kind._data(self, predictions, labels, sample_weight)
 
     def _require_like_the_fit(self, predictions: Any) -> None:
@@ -228,9 +228,9 @@ def label_levels(predictions: RealPredictions, labels: Array) -> HostArray:
     if isinstance(predictions, Gaussian):
         return to_host(predictions.cdf(labels)).clip(_LOWEST, _HIGHEST)
     table, levels = _table(predictions)
-    found = to_host(table_cdf(table, levels, labels[None, :])[0, :])
+    level = to_host(table_cdf(table, levels, labels[None, :])[0, :])
     below, above = (to_host(table[:, j + 1] > table[:, j]) for j in (0, -2))
-    return found.clip(np.where(below, _LOWEST, 0.0), np.where(above, _HIGHEST, 1.0))
+    return level.clip(np.where(below, _LOWEST, 0.0), np.where(above, _HIGHEST, 1.0))
 
 
 def _places(predictions: RealPredictions, labels: Array, weight: HostArray) -> tuple[HostArray, HostArray]:
@@ -331,11 +331,11 @@ class QuantileShift(RealRecalibration):
 
     def _moved(self, predictions: RealPredictions) -> tuple[Quantiles, int]:
         if isinstance(predictions, Quantiles):
-            own = to_host(as_float64(predictions.levels))
-            if own.shape != self.at.shape or (np.abs(own - self.at) > 1e-9).any():
-                rule, evidence = f"must have the {len(self.at)} levels of the fit", f"got {len(own)} levels"
+            at = to_host(as_float64(predictions.levels))
+            if at.shape != self.at.shape or (np.abs(at - self.at) > 1e-9).any():
+                rule, evidence = f"must have the {len(self.at)} levels of the fit", f"got {len(at)} levels"
                 remedy = "Fit again on quantiles of these levels."
-                raise InputError("predictions", rule, f"{evidence}, {own[0]:g} to {own[-1]:g}", remedy)
+                raise InputError("predictions", rule, f"{evidence}, {at[0]:g} to {at[-1]:g}", remedy)
         table = predictions.quantile(like(self.at, predictions._leading))
         xp = namespace(table)
         moved = table + like(self.shifts, table)

@@ -10,7 +10,7 @@ towards 0, by more the fewer rows it has and the less groups differ.
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from scipy.special import ndtri
@@ -68,9 +68,9 @@ def between_levels(predictions: Quantiles, z: HostArray) -> HostArray:
         return np.ones((len(z), 1))
     above = np.clip(np.searchsorted(knots, z), 1, len(knots) - 1)
     share = (z - knots[above - 1]) / (knots[above] - knots[above - 1])
-    found, rows = np.zeros((len(z), len(knots))), np.arange(len(z))
-    found[rows, above - 1], found[rows, above] = 1.0 - share, share
-    return found
+    weights, rows = np.zeros((len(z), len(knots))), np.arange(len(z))
+    weights[rows, above - 1], weights[rows, above] = 1.0 - share, share
+    return weights
 
 
 def working_spread(
@@ -85,8 +85,8 @@ def working_spread(
     if not isinstance(predictions, Samples):
         return np.asarray(np.maximum(spread, _LEAST_SPREAD * known.max()))
     typical = float(np.exp(np.average(np.log(known), weights=counts[counted])))
-    own = predictions.n_draws - 1.0
-    return np.asarray(typical * np.sqrt((_DRAWS + own * (spread / typical) ** 2) / (_DRAWS + own)))
+    degrees = predictions.n_draws - 1.0
+    return np.asarray(typical * np.sqrt((_DRAWS + degrees * (spread / typical) ** 2) / (_DRAWS + degrees)))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -110,19 +110,27 @@ class LocationFit:
 
     def moved(self, mu: HostArray, sd: HostArray, groups: HostArray | None) -> tuple[HostArray, HostArray]:
         """Return centres and spreads after the repair."""
-        of_centre, of_spread, _, _ = _columns(mu, sd, groups, self.terms, self.middle)
+        of_centre, of_spread, _, _ = _design(mu, sd, groups, self.terms, self.middle)
         return mu + of_centre @ self.centre, sd * np.exp(of_spread @ self.spread)
 
 
-def _columns(
+class _Design(NamedTuple):
+    """The columns of centre and of log spread, and the penalties of both."""
+
+    of_centre: HostArray
+    of_spread: HostArray
+    lax: HostArray
+    tight: HostArray
+
+
+def _design(
     mu: HostArray,
     sd: HostArray,
     groups: HostArray | None,
     terms: tuple[str, ...],
     middle: tuple[float, float],
-) -> tuple[HostArray, HostArray, HostArray, HostArray]:
-    """Return the columns of centre and of log spread, and the penalties of both."""
-    one = np.ones((len(mu), 1))
+) -> _Design:
+    ones = np.ones((len(mu), 1))
     made = []
     for constant, slope, value in (
         ("shift", "slope", mu - middle[0]),
@@ -130,7 +138,7 @@ def _columns(
     ):
         columns, penalties = [np.empty((len(mu), 0))], []
         if constant in terms:
-            columns.append(one)
+            columns.append(ones)
             penalties.append([FREE])
         if slope in terms:
             columns.append(value[:, None])
@@ -139,8 +147,8 @@ def _columns(
             columns.append(groups)
             penalties.append([OWN] * groups.shape[1])
         made.append((np.hstack(columns), np.concatenate([*penalties, []])))
-    (centre, of_centre), (spread, of_spread) = made
-    return centre, spread, of_centre, of_spread
+    (of_centre, lax), (of_spread, tight) = made
+    return _Design(of_centre, of_spread, lax, tight)
 
 
 def fit_location(
@@ -154,24 +162,24 @@ def fit_location(
     """Maximise the normal likelihood over centre and spread in turn; pull groups towards all rows."""
     total = weight.sum()
     middle = float(weight @ mu / total), float(weight @ np.log(sd) / total)
-    columns = _columns(mu, sd, groups, terms, middle)
-    a, b = _scored(mu, sd, y, weight, *columns)
+    design = _design(mu, sd, groups, terms, middle)
+    a, b = _scored(mu, sd, y, weight, design)
     if groups is None or not groups.shape[1]:
         return LocationFit(terms, a, b, middle)
-    of_centre, of_spread, lax, tight = columns
+    of_centre, of_spread, lax, tight = design
     s = sd * np.exp(of_spread @ b)
-    own, z = groups.shape[1], (y - mu - of_centre @ a) / s
+    n_groups, z = groups.shape[1], (y - mu - of_centre @ a) / s
     # penalties in observations: the variance of what one row says, over the variance between groups
     if "shift" in terms:
         precise = weight / s**2
         unit = float(precise.sum()) / total
-        between = variance_between(np.sqrt(unit) * a[-own:], groups.T @ precise / unit)
-        lax[-own:] = max(OWN, 1.0 / max(between, _LEAST_VARIANCE))
+        between = variance_between(np.sqrt(unit) * a[-n_groups:], groups.T @ precise / unit)
+        lax[-n_groups:] = max(OWN, 1.0 / max(between, _LEAST_VARIANCE))
     if "scale" in terms:
         noise = max(float(weight @ (z * z - 1.0) ** 2) / total / 4.0, _LEAST_VARIANCE)
-        between = variance_between(b[-own:], groups.T @ weight / noise)
-        tight[-own:] = 2.0 * max(OWN, noise / max(between, _LEAST_VARIANCE))
-    return LocationFit(terms, *_scored(mu, sd, y, weight, *columns, a, b), middle)
+        between = variance_between(b[-n_groups:], groups.T @ weight / noise)
+        tight[-n_groups:] = 2.0 * max(OWN, noise / max(between, _LEAST_VARIANCE))
+    return LocationFit(terms, *_scored(mu, sd, y, weight, design, a, b), middle)
 
 
 def _scored(
@@ -179,15 +187,12 @@ def _scored(
     sd: HostArray,
     y: HostArray,
     weight: HostArray,
-    of_centre: HostArray,
-    of_spread: HostArray,
-    lax: HostArray,
-    tight: HostArray,
+    design: _Design,
     a: HostArray | None = None,
     b: HostArray | None = None,
 ) -> tuple[HostArray, HostArray]:
     """Return the coefficients of centre and spread, by Fisher scoring from others or from 0."""
-    total = weight.sum()
+    total, (of_centre, of_spread, lax, tight) = weight.sum(), design
     a = np.zeros(of_centre.shape[1]) if a is None else a
     b = np.zeros(of_spread.shape[1]) if b is None else b
     for _ in range(_STEPS):
@@ -263,11 +268,11 @@ class LocationScaling(RealRecalibration):
     takes_groups: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        names = isinstance(self.terms, (tuple, list)) and all(isinstance(one, str) for one in self.terms)
+        names = isinstance(self.terms, (tuple, list)) and all(isinstance(term, str) for term in self.terms)
         remedy = 'Use ("shift", "scale").'
         require_type(names, "must be a sequence of names", remedy, terms=self.terms)
         self.terms = tuple(self.terms)
-        known = self.terms and all(one in WITH and WITH[one] in self.terms for one in self.terms)
+        known = self.terms and all(term in WITH and WITH[term] in self.terms for term in self.terms)
         rule = 'must be some of "shift", "slope" (with "shift"), "scale" and "spread" (with "scale")'
         require(known, rule, remedy, terms=self.terms)
 
@@ -292,15 +297,16 @@ class LocationScaling(RealRecalibration):
             parts.append(f"a scale of {np.exp(b.pop(0)):.3g}")
         if "spread" in self.terms:
             parts.append(f"an exponent of the spread of {1.0 + b.pop(0):.3g}")
-        own = f", and one of their own for {len(self.levels)} groups" if self.levels else ""
-        return f"{' and '.join(parts)}{own}"
+        by_group = f", and one of their own for {len(self.levels)} groups" if self.levels else ""
+        return f"{' and '.join(parts)}{by_group}"
 
     def _shapes(self) -> dict[str, tuple[int, ...]]:
-        own = len(self.levels)
-        sizes = []
-        for constant, slope in (("shift", "slope"), ("scale", "spread")):
-            sizes.append((constant in self.terms) + (slope in self.terms) + own * (constant in self.terms))
-        return {"centre": (sizes[0],), "spread": (sizes[1],), "middle": (2,)}
+        n_groups = len(self.levels)
+        centre, spread = (
+            (1 + n_groups) * (constant in self.terms) + (slope in self.terms)
+            for constant, slope in (("shift", "slope"), ("scale", "spread"))
+        )
+        return {"centre": (centre,), "spread": (spread,), "middle": (2,)}
 
     def _fit(self, data: RealData, seen: Any) -> Convergence:
         mu, spread = moments_of(data.predictions)
@@ -312,8 +318,8 @@ class LocationScaling(RealRecalibration):
             seen = Groups.of(seen, len(mu))
             self.levels = seen.names
             groups = (seen.codes[:, None] == np.arange(len(seen.names))).astype(np.float64)
-        found = fit_location(mu, sd, to_host(data.labels), data.host_weight, groups, self.terms)
-        self.centre, self.spread, self.middle = found.centre, found.spread, np.array(found.middle)
+        fitted = fit_location(mu, sd, to_host(data.labels), data.host_weight, groups, self.terms)
+        self.centre, self.spread, self.middle = fitted.centre, fitted.spread, np.array(fitted.middle)
 
         def mapped(rows: HostArray) -> RealPredictions:
             return self._moved(data.predictions[rows], None if seen is None else seen.take(rows))
@@ -327,16 +333,14 @@ class LocationScaling(RealRecalibration):
 
     def _moved(self, predictions: RealPredictions, groups: Groups | None) -> RealPredictions:
         """Return the repaired predictions."""
-        own = None
+        indicators = None
         if groups is not None:
             names = np.array(groups.names)[groups.codes]
-            own = (names[:, None] == np.array(self.levels)).astype(np.float64)
-        fit = LocationFit(
-            self.terms, self.centre, self.spread, (float(self.middle[0]), float(self.middle[1]))
-        )
+            indicators = (names[:, None] == np.array(self.levels)).astype(np.float64)
+        fit = LocationFit(self.terms, self.centre, self.spread, (self.middle[0], self.middle[1]))
         mu, spread = moments_of(predictions)
         sd = working_spread(predictions, spread)
-        new, wide = fit.moved(mu, sd, own)
+        new, wide = fit.moved(mu, sd, indicators)
         ratio = wide / sd
         # `scaled` keeps the centre, which for quantiles is the median
         centre = to_host(as_float64(centre_of(predictions)))

@@ -99,11 +99,11 @@ class MemberTemperatures(Recalibration):
 
     def __post_init__(self) -> None:
         check_penalty(self.penalty, (), 2)
-        given = self.limits
-        two = isinstance(given, (tuple, list)) and len(given) == 2 and all(map(is_number, given))
-        sound, remedy = two and 0 < given[0] < given[1] < math.inf, f"Use {LIMITS!r}, or leave it out."
-        require(sound, "must be two increasing positive numbers", remedy, limits=given)
-        self.limits = (float(given[0]), float(given[1]))
+        limits = self.limits
+        two = isinstance(limits, (tuple, list)) and len(limits) == 2 and all(map(is_number, limits))
+        sound, remedy = two and 0 < limits[0] < limits[1] < math.inf, f"Use {LIMITS!r}, or leave it out."
+        require(sound, "must be two increasing positive numbers", remedy, limits=limits)
+        self.limits = (float(limits[0]), float(limits[1]))
 
     @property
     def at_limits(self) -> HostArray:
@@ -191,8 +191,8 @@ def mixture_objective(
         inverse = np.exp(-log_temperatures)
         loss, slope = 0.0, np.zeros(m)
         for part in parts:
-            own, own_slope = _mixture(part, inverse, log_shares)
-            loss, slope = loss + own, slope + own_slope
+            part_loss, part_slope = _mixture(part, inverse, log_shares)
+            loss, slope = loss + part_loss, slope + part_slope
         return loss / total, -inverse * slope / total  # d/d log tau = -b d/db
 
     return objective
@@ -258,19 +258,19 @@ def shared_temperature(data: FitData) -> tuple[float, Convergence]:
     z, counts = dense(data)
     along = _along(z, counts, data.member_weights)
     step = -(-len(z) // _GRID_ROWS)
-    found = None
+    search = None
     if counts[::step].any():
         some = _along(z[::step].astype(np.float32), counts[::step], data.member_weights)
         losses = np.array([some(at)[0] for at in _GRID])
         best = int(np.argmin(losses))
         if 0 < best < len(_GRID) - 1:
             bend = float(losses[best - 1] - 2 * losses[best] + losses[best + 1]) / (_GRID[1] - _GRID[0]) ** 2
-            near = _zero(some, best, _GRID[best], bend, _NEAR)
-            found = near and _zero(along, best, near.at, near.bend, _ENOUGH)
-    found = found or _bracketed(along)
-    steps = len(_GRID) + found.steps
-    ended = Convergence(True, steps, abs(found.slope), along(0.0)[0], found.loss, "secants on log T")
-    return math.exp(found.at), ended
+            near = _secants(some, best, _GRID[best], bend, _NEAR)
+            search = near and _secants(along, best, near.at, near.bend, _ENOUGH)
+    search = search or _bracketed(along)
+    steps = len(_GRID) + search.steps
+    ended = Convergence(True, steps, abs(search.slope), along(0.0)[0], search.loss, "secants on log T")
+    return math.exp(search.at), ended
 
 
 def _along(z: HostArray, counts: HostArray, weights: Array | None) -> Along:
@@ -285,7 +285,7 @@ def _along(z: HostArray, counts: HostArray, weights: Array | None) -> Along:
     return along
 
 
-def _zero(along: Along, best: int, at: float, bend: float, enough: float) -> _Search | None:
+def _secants(along: Along, best: int, at: float, bend: float, enough: float) -> _Search | None:
     """Follow secants to the minimum beside a point of the grid; None where they lead elsewhere."""
     last: tuple[float, float] | None = None
     for steps in range(1, _SECANTS + 1):

@@ -20,10 +20,10 @@ from credibly.predictions import (
     as_predictions,
     paired,
 )
-from credibly.predictions.prediction_sets import remedy_for
+from credibly.predictions.prediction_sets import remedy_without_probs
 from credibly.predictions.quantiles import in_common_terms
 from credibly.recalibrate.base import Recalibration
-from credibly.recalibrate.fit_data import digest_of
+from credibly.recalibrate.fit_data import digest_of_predictions
 from credibly.statistics.crps import crps
 
 MOST_SCORED = 10_000
@@ -56,7 +56,7 @@ class RealData:
     @cached_property
     def digest(self) -> str:
         """A hash of the predictions, computed once for all methods that are fitted to them."""
-        return digest_of(self.predictions)
+        return digest_of_predictions(self.predictions)
 
     def take(self, rows: HostArray) -> RealData:
         """Return some instances."""
@@ -92,22 +92,22 @@ class RealRecalibration(Recalibration):
         )
 
     def _checked(self, predictions: Any) -> RealPredictions:
-        given = as_predictions(predictions)
-        if not isinstance(given, RealPredictions):
+        readable = as_predictions(predictions)
+        if not isinstance(readable, RealPredictions):
             raise InputTypeError(
                 f"`{type(self).__name__}`",
                 "is defined for Gaussian, Samples and Quantiles predictions",
-                f"got {type(given).__name__}",
-                remedy_for(given, "Use `TemperatureScaling` for classes."),
+                f"got {type(readable).__name__}",
+                remedy_without_probs(readable, "Use `TemperatureScaling` for classes."),
             )
-        return given
+        return readable
 
     def _data(self, predictions: Any, labels: Any, sample_weight: Any) -> RealData:
         predictions, labels = paired(predictions, labels)
-        given = self._checked(predictions)
-        batch = as_labels(given, labels, sample_weight)
+        readable = self._checked(predictions)
+        batch = as_labels(readable, labels, sample_weight)
         weight = None if batch.weights is None else batch.weights[0, :]
-        return RealData(given, as_float64(batch.values[0, :]), weight, given.notes)
+        return RealData(readable, as_float64(batch.values[0, :]), weight, readable.notes)
 
     def _require_like_the_fit(self, predictions: Any) -> None:
         """Levels of a distribution function are those of every model."""
@@ -129,7 +129,7 @@ def mean_losses(data: RealData, mapped: Callable[[HostArray], RealPredictions]) 
         weight = np.ones(len(rows))
     some, labels = data.predictions[rows], like(to_host(data.labels)[rows], data.labels)[None, :]
     both, _ = in_common_terms([some, mapped(rows)])
-    before, after = (float(weight @ to_host(crps.loss(one)(labels)[0, :])) for one in both)
+    before, after = (float(weight @ to_host(crps.loss(predictions)(labels)[0, :])) for predictions in both)
     return before / weight.sum(), after / weight.sum()
 
 

@@ -44,14 +44,14 @@ class _Stretch:
     """The CRPS of every instance, and its derivative, as a function of the logarithm of the scale."""
 
     def __init__(self, data: RealData) -> None:
-        given = data.predictions
-        self.centre = centre_of(given)
+        predictions = data.predictions
+        self.centre = centre_of(predictions)
         self.away = data.labels - self.centre
-        self.score = _score_and_slope(given)
+        self.score = _score_and_slope(predictions)
 
     def __call__(self, scale: Array | float) -> tuple[Array, Array]:
         v = self.away / scale
-        loss, slope = (one[0, :] for one in self.score((self.centre + v)[None, :]))
+        loss, slope = (values[0, :] for values in self.score((self.centre + v)[None, :]))
         return scale * loss, scale * (loss - v * slope)
 
 
@@ -216,7 +216,7 @@ class SpreadScaling(RealRecalibration):
         precision = size / max(noise, np.finfo(float).tiny)
         between = variance_between(at - middle, precision)
         at = middle + (at - middle) * between * precision / (1.0 + between * precision)
-        self.scales = {name: float(np.exp(own)) for name, own in zip(names, at, strict=True)}
+        self.scales = {name: float(np.exp(log_scale)) for name, log_scale in zip(names, at, strict=True)}
         each = like(np.exp(at)[codes], data.labels)
         after = _mean(stretch(each)[0], like(weight, data.labels))
         steps = whole.n_iterations + _HALVINGS
@@ -228,16 +228,16 @@ class SpreadScaling(RealRecalibration):
         from scipy.optimize import minimize
 
         share = data.host_weight / data.host_weight.sum()
-        given = to_host(features)
-        self.centre = share @ given
-        spread = np.sqrt(share @ (given - self.centre) ** 2)
+        inputs = to_host(features)
+        self.centre = share @ inputs
+        spread = np.sqrt(share @ (inputs - self.centre) ** 2)
         self.spread = np.where(spread > 0, spread, 1.0)
-        columns = np.column_stack([np.ones(len(given)), (given - self.centre) / self.spread])
+        columns = np.column_stack([np.ones(len(inputs)), (inputs - self.centre) / self.spread])
         unit = whole.loss_after if whole.loss_after > 0 else 1.0
 
         def objective(parameters: HostArray) -> tuple[float, HostArray]:
             scale = np.exp(np.clip(columns @ parameters, -20.0, 20.0))
-            loss, slope = (to_host(one) for one in stretch(like(scale, data.labels)))
+            loss, slope = (to_host(values) for values in stretch(like(scale, data.labels)))
             free = np.append(0.0, parameters[1:])
             return (
                 float(share @ loss) / unit + self.penalty * float(free @ free),
@@ -257,14 +257,14 @@ class SpreadScaling(RealRecalibration):
         if self.by == "features":
             inputs = _features(seen, predictions, len(self.coefficients))
             outputs = standardised(inputs, self.centre, self.spread) @ like(self.coefficients, inputs)
-            own = self.intercept * namespace(inputs).exp(outputs)
-            return self._noted(scaled(predictions, own), predictions)
+            scales = self.intercept * namespace(inputs).exp(outputs)
+            return self._noted(scaled(predictions, scales), predictions)
         groups = checked_groups(seen, self.scales, len(predictions))
         if groups is None or self.scales is None:
             return self._noted(scaled(predictions, self.scale), predictions)
-        own = np.array([self.scales.get(name, self.scale) for name in groups.names])[groups.codes]
+        scales = np.array([self.scales.get(name, self.scale) for name in groups.names])[groups.codes]
         more = unseen_note(groups, self.scales, "the scale")
-        return self._noted(scaled(predictions, like(own, predictions._leading)), predictions, *more)
+        return self._noted(scaled(predictions, like(scales, predictions._leading)), predictions, *more)
 
 
 def _features(features: Any, predictions: RealPredictions, width: int | None = None) -> Array:
@@ -304,13 +304,13 @@ def _best_scale(stretch: _Stretch, weight: Array) -> tuple[float, Convergence]:
         raise beyond_limits("the scale", LIMITS, evidence, remedy)
     at = 0.0
     if first != 0.0:
-        at, more = _zero(slope, min(0.0, end), max(0.0, end))
+        at, more = _root_of_slope(slope, min(0.0, end), max(0.0, end))
         steps += more
     loss, last = along(at)
     return math.exp(at), Convergence(True, steps, abs(last), before, loss, "secants on log s")
 
 
-def _zero(slope: Callable[[float], float], low: float, high: float) -> tuple[float, int]:
+def _root_of_slope(slope: Callable[[float], float], low: float, high: float) -> tuple[float, int]:
     """Return where a slope turns positive in a bracket, and the steps to there.
 
     Secants through the last two points, midpoints where those do not shorten the bracket enough: scores of
@@ -319,14 +319,14 @@ def _zero(slope: Callable[[float], float], low: float, high: float) -> tuple[flo
     last, at, steps, before = low, high, 0, high - low
     while high - low > _CLOSE:
         rise = slope(at) - slope(last)
-        found = at - slope(at) * (at - last) / rise if rise else low
+        trial = at - slope(at) * (at - last) / rise if rise else low
         if steps % 3 == 2:  # three steps must halve the bracket
             if high - low > 0.5 * before:
-                found = 0.5 * (low + high)
+                trial = 0.5 * (low + high)
             before = high - low
         # a step ends beyond the zero, or within this distance of it
-        found = min(max(found, low + 0.5 * _CLOSE), high - 0.5 * _CLOSE)
-        last, at, steps = at, found, steps + 1
+        trial = min(max(trial, low + 0.5 * _CLOSE), high - 0.5 * _CLOSE)
+        last, at, steps = at, trial, steps + 1
         if slope(at) == 0.0:
             return at, steps
         low, high = (at, high) if slope(at) < 0.0 else (low, at)

@@ -125,7 +125,7 @@ def fit_skew(z: HostArray, weight: HostArray) -> tuple[float, float, float]:
         loss = float(weight @ skew_loss(z, float(at[0]), float(s), float(at[2])))
         each = (-inner / s, 1.0 - x * inner, -slope)
         # one row as stated keeps few rows from a skewness without end
-        return (loss + 0.5 * float(at @ at)) / total, (np.array([weight @ own for own in each]) + at) / total
+        return (loss + 0.5 * float(at @ at)) / total, (np.array([weight @ row for row in each]) + at) / total
 
     bounds = [(-_MOST_SKEW, _MOST_SKEW)] * 3
     at = minimize(objective, np.zeros(3), jac=True, method="L-BFGS-B", bounds=bounds).x
@@ -202,6 +202,6 @@ class SkewScaling(LevelRecalibration):
         return f"a scale of {below:.3g} below the median and {above:.3g} above it"
 
     def _fit(self, data: RealData, seen: Any) -> Convergence:
-        found = fit_skew(scores_in(data.predictions, data.labels), data.host_weight)
-        self.centre, self.scale, self.skew = found
-        return _warped(self, data, lambda level: skew_quantiles(level, *found))
+        parameters = fit_skew(scores_in(data.predictions, data.labels), data.host_weight)
+        self.centre, self.scale, self.skew = parameters
+        return _warped(self, data, lambda level: skew_quantiles(level, *parameters))

@@ -114,13 +114,13 @@ class TemperatureScaling(Recalibration):
         start = Additive(1.0 / self.temperature, np.zeros(data.predictions.n_classes))
         if self._near is not None and self._near.temperatures is not None:
             start = self._near._inverse()
-        found, ended = fit_additive(
+        fitted, ended = fit_additive(
             data, slope=True, bias=False, groups=groups, start=start, rough=self._near is not None
         )
-        assert found.by_group is not None
-        self.temperature = _above_zero(found.slope)
-        added = {name: float(row[0]) for name, row in found.by_group.items()}
-        self.temperatures = {name: _above_zero(found.slope + more) for name, more in added.items()}
+        assert fitted.by_group is not None
+        self.temperature = _above_zero(fitted.slope)
+        added = {name: float(row[0]) for name, row in fitted.by_group.items()}
+        self.temperatures = {name: _above_zero(fitted.slope + more) for name, more in added.items()}
         return dataclasses.replace(
             ended, loss_before=whole.loss_before, n_iterations=whole.n_iterations + ended.n_iterations
         )
@@ -130,7 +130,7 @@ class TemperatureScaling(Recalibration):
         slope, none = 1.0 / self.temperature, np.zeros(self.n_classes or 0)
         if self.temperatures is None:
             return Additive(slope, none)
-        added = {name: np.r_[1.0 / own - slope, none] for name, own in self.temperatures.items()}
+        added = {name: np.r_[1.0 / t - slope, none] for name, t in self.temperatures.items()}
         return Additive(slope, none, added)
 
     def _map(self, predictions: ClassPredictions, seen: Any) -> ClassPredictions:
@@ -159,14 +159,14 @@ def temperature_objective(data: FitData) -> Callable[[float], Moments]:
     share = weight / total
     _require_interior(z, share, linear)
     n, k = z.shape
-    step = max(1, CACHE_ELEMENTS // k) if is_numpy(z) else rows_within_budget(32 * k, 0.5)
+    step = max(1, CACHE_ELEMENTS // k) if is_numpy(z) else rows_within_budget(32 * k, 0.5, z)
 
     def moments(inverse: float) -> Moments:
         loss = slope = curvature = 0.0
         for rows in tiles(n, step):
             part = _host_moments if is_numpy(z) else _array_moments
-            own = part(z[rows, ...], share[rows, ...], inverse)
-            loss, slope, curvature = loss + own[0], slope + own[1], curvature + own[2]
+            sums = part(z[rows, ...], share[rows, ...], inverse)
+            loss, slope, curvature = loss + sums[0], slope + sums[1], curvature + sums[2]
         return loss - inverse * linear, slope - linear, curvature
 
     return moments

@@ -7,15 +7,21 @@ import math
 from typing import Any
 
 from credibly._arrays.errors import UnsupportedError
-from credibly._arrays.notes import counted, unsaid
+from credibly._arrays.notes import unsaid
 from credibly.evaluation import Comparison, ScoreComparison, joined, shown, shown_range, title
 from credibly.evaluation.comparison_words import error_cells, is_about_scores
-from credibly.evaluation.numbers import percent
-from credibly.evaluation.survey import n_dropped
-from credibly.plots import Picture, Table, new_axes, picture
-from credibly.report.html_parts import MethodNote, ReportFigure, drawn_figure, filled, report_figure
-from credibly.report.sections import ANY_METHOD, SCORE_METHOD, group_table, settings_text
+from credibly.plots import Table, picture
+from credibly.report.html_parts import (
+    MethodNote,
+    ReportFigure,
+    filled,
+    instances_text,
+    report_figure,
+    seed_text,
+)
+from credibly.report.sections import group_table, score_method, settings_text
 from credibly.results.estimates import Estimate
+from credibly.results.numbers import percent
 
 _HASH_LENGTH = 16
 _MOST_NAMED = 3
@@ -39,13 +45,13 @@ class RankedRow:
     @property
     def exact(self) -> tuple[str, str]:
         """Distance and slope as a script reads them."""
-        return tuple("Infinity" if math.isinf(one) else repr(one) for one in (self.distance, self.slope))  # type: ignore[return-value]
+        return tuple("Infinity" if math.isinf(x) else repr(x) for x in (self.distance, self.slope))  # type: ignore[return-value]
 
 
 def facts(comparison: Comparison) -> tuple[tuple[str, str], ...]:
     """Return the header: what was compared, against what, with what."""
     first = next(iter(comparison.models.values()))
-    few, many = (of(one.m for one in comparison.models.values()) for of in (min, max))
+    few, many = (of(model.m for model in comparison.models.values()) for of in (min, max))
     score = (("Score", settings_text(comparison.ranking.settings)),) if comparison.has_imprecision else ()
     return (
         *_data(comparison),
@@ -59,10 +65,9 @@ def facts(comparison: Comparison) -> tuple[tuple[str, str], ...]:
 def _sources(comparison: Comparison | ScoreComparison) -> tuple[tuple[str, str], ...]:
     """Return everything needed to repeat the comparison."""
     digests = comparison.source.get("digests") or []
-    hashes = joined([str(one)[:_HASH_LENGTH] for one in digests], _MOST_NAMED)  # whole ones are at the end
-    seed = comparison.settings["rng"]
+    hashes = joined([str(digest)[:_HASH_LENGTH] for digest in digests], _MOST_NAMED)  # whole ones at the end
     return (
-        ("Seed", str(seed) if seed is not None else str(tuple(comparison.settings["seed"]))),
+        ("Seed", seed_text(comparison.settings)),
         ("Version", f"credibly {comparison.settings['version']}"),
         ("Input hash", hashes or "not known: arrays in memory"),
     )
@@ -71,9 +76,8 @@ def _sources(comparison: Comparison | ScoreComparison) -> tuple[tuple[str, str],
 def _data(comparison: Comparison | ScoreComparison) -> tuple[tuple[str, str], ...]:
     """Return what was compared, and how many instances there are."""
     data = [str(path) for path in comparison.source.get("paths") or ["arrays in memory"]]
-    dropped = n_dropped(comparison.source)
-    left_out = f" ({counted(dropped, 'invalid row')} dropped)" if dropped else ""
-    return (("Data", joined(data, _MOST_NAMED)), ("Instances N", f"{comparison.ranking.n}{left_out}"))
+    number = instances_text(comparison.ranking.n, comparison.source)
+    return (("Data", joined(data, _MOST_NAMED)), ("Instances N", number))
 
 
 def ranked(comparison: Comparison, tradeoff: float) -> tuple[RankedRow, ...]:
@@ -101,50 +105,51 @@ def ranked(comparison: Comparison, tradeoff: float) -> tuple[RankedRow, ...]:
 def standings(comparison: Comparison) -> list[tuple[str, Table]]:
     """Return places, and differences to the first with their intervals, at every trade-off asked for."""
     ranking = comparison.ranking
-    return [(f"Trade-off {one:g}", _places(ranking.at(one))) for one in ranking.tradeoffs]
+    return [(f"Trade-off {tradeoff:g}", _places(ranking.at(tradeoff))) for tradeoff in ranking.tradeoffs]
 
 
 def _places(standing: Any) -> Table:
     """Return one order of the models, with places and differences to the first."""
-    columns = (
-        "model", "place", "mean score", f"behind the first by ({percent(standing.level)} joint interval)"
-    )  # fmt: skip
-    rows = []
+    distances = ["", *["not known: a mean is infinite, or there is one instance"] * (len(standing.names) - 1)]
     for at, name in enumerate(standing.names):
-        own = standing.behind(name)
-        said = "" if at == 0 else "not known: a mean is infinite, or there is one instance"
-        if own is not None:
-            said = f"{shown(own[0])} ({shown_range(own[1])})"
-        rows.append((name, standing.place(name), shown(float(standing.scores[at])), said))
-    return Table(columns, tuple(rows))
+        if (distance := standing.behind(name)) is not None:
+            distances[at] = f"{shown(distance[0])} ({shown_range(distance[1])})"
+    return Table.of(
+        {
+            "model": standing.names,
+            "place": map(standing.place, standing.names),
+            "mean score": standing.scores,
+            f"behind the first by ({percent(standing.level)} joint interval)": distances,
+        }
+    )
 
 
 def without_points(comparison: Comparison) -> Table | None:
     """Return the orders of set predictions alone, as C25 prints them."""
     ranking = comparison.ranking
     try:
-        orders = [ranking.at(one, points=False) for one in ranking.tradeoffs]
+        orders = [ranking.at(tradeoff, points=False) for tradeoff in ranking.tradeoffs]
     except UnsupportedError:
         return None
-    rows = tuple(
-        (
-            f"{one.tradeoff:g}",
-            ", ".join(
-                f"{name} {shown(float(score))}" for name, score in zip(one.names, one.scores, strict=True)
-            ),
-        )
-        for one in orders
+    scores = [
+        [f"{name} {shown(float(score))}" for name, score in zip(order.names, order.scores, strict=True)]
+        for order in orders
+    ]
+    tradeoffs = [f"{order.tradeoff:g}" for order in orders]
+    return Table.of(
+        {"trade-off": tradeoffs, "set predictions, smallest mean score first": map(", ".join, scores)}
     )
-    return Table(("trade-off", "set predictions, smallest mean score first"), rows)
 
 
 def own_numbers(comparison: Comparison | ScoreComparison) -> Table:
     """Return the cheap statistics of every model, each with its interval."""
-    names = list(dict.fromkeys(name for own in comparison.estimates.values() for name in own))
+    names = list(dict.fromkeys(name for numbers in comparison.estimates.values() for name in numbers))
     rows = []
-    for model, own in comparison.estimates.items():
+    for model, numbers in comparison.estimates.items():
         known = comparison.models[model]
-        rows.append((model, known.kind, known.members, *(_with_interval(own.get(name)) for name in names)))
+        rows.append(
+            (model, known.kind, known.members, *(_with_interval(numbers.get(name)) for name in names))
+        )
     return Table(("model", "kind", "members", *(title(name) for name in names)), tuple(rows))
 
 
@@ -168,32 +173,32 @@ def calibration_table(comparison: Comparison) -> Table | None:
 
 def faults(comparison: Comparison | ScoreComparison) -> list[str]:
     """Return what is wrong with every model that is off, and what repairs it."""
-    found = comparison.calibration.items()
+    rows = comparison.calibration.items()
     return [
-        " ".join(filter(None, (f"{name}: {one.sentence}", one.remedy))) for name, one in found if one.sentence
+        " ".join(filter(None, (f"{name}: {row.sentence}", row.remedy))) for name, row in rows if row.sentence
     ]
 
 
 def crossings(comparison: Comparison) -> Table | None:
     """Return where models change places."""
     ranking = comparison.ranking
-    rows = tuple(
-        (shown(one.tradeoff), one.below, one.beyond, str(one.rank), shown_range(one.interval))
-        for one in ranking.crossings
+    if not ranking.crossings:
+        return None
+    return Table.of(
+        {
+            "trade-off": [crossing.tradeoff for crossing in ranking.crossings],
+            "better below": [crossing.below for crossing in ranking.crossings],
+            "better beyond": [crossing.beyond for crossing in ranking.crossings],
+            "place": [crossing.rank for crossing in ranking.crossings],
+            f"{percent(ranking.level)} interval": [crossing.interval for crossing in ranking.crossings],
+        }
     )
-    interval = f"{percent(ranking.level)} interval"
-    return Table(("trade-off", "better below", "better beyond", "place", interval), rows) if rows else None
 
 
 def source_of(comparison: Comparison | ScoreComparison) -> Table:
     """Return settings and whole hashes."""
     settings = comparison.settings
-    keys = (
-        "measure",
-        "n_samples",
-        "n_resamples",
-        "level",
-    )
+    keys = ("measure", "n_samples", "n_resamples", "level")
     rows = [(key.replace("_", " "), str(settings[key])) for key in keys if key in settings]
     digests = comparison.source.get("digests") or []
     for path, digest in zip(comparison.source.get("paths") or [], digests, strict=True):
@@ -201,7 +206,6 @@ def source_of(comparison: Comparison | ScoreComparison) -> Table:
     return Table(("setting", "value"), tuple(rows))
 
 
-_WIDE = (0.6, 1.2, 0.1, 0.3)
 TIES = MethodNote(
     "Ties",
     "All models are measured on the same bootstrapped instances. Two models are tied if the interval of "
@@ -235,8 +239,10 @@ def render_comparison(comparison: Comparison) -> str:
     sets = comparison.has_imprecision
     curves = picture(comparison, "reliability")
     models = len(set(curves.columns["model"]))
-    drawn = curves.draw(new_axes(4.4, 3.6, (0.5, 0.6 + 0.16 * ((1 + models) // 2), 0.05, 0.06)))
-    drawn.set_title("", loc="left")
+    room = (0.5, 0.6 + 0.16 * ((1 + models) // 2), 0.05, 0.06)
+    untitled = dataclasses.replace(curves, title="")
+    methods = [score_method(comparison.ranking.settings)] if sets else []
+    methods += [TIES, APART] if comparison.differences else [TIES]
     contents = [
         *([("standings", "Places at each trade-off"), ("crossings", "Where models change places")] * sets),
         ("errors", "Calibration errors, and what chance gives"),
@@ -257,14 +263,14 @@ def render_comparison(comparison: Comparison) -> str:
         errors=calibration_table(comparison),
         level=percent(comparison.ranking.level),
         leading=comparison.leading(),
-        averaged=[name for name, one in comparison.models.items() if one.kind != "Point"],
-        curves=drawn_figure(drawn, curves.title, "curves", curves.finding, curves.table()),
+        averaged=[name for name, model in comparison.models.items() if model.kind != "Point"],
+        curves=report_figure(untitled, curves.title, "curves", size=(4.4, 3.6), margins=room),
         sets=_imprecision(comparison) if sets else None,
         contents=contents,
         own=own_numbers(comparison),
-        warnings=[one for one in comparison.warnings if not (sets and is_about_scores(one))],
+        warnings=[warning for warning in comparison.warnings if not (sets and is_about_scores(warning))],
         notes=unsaid(comparison.notes, comparison.warnings),
-        methods=(*((_method(comparison),) * sets), TIES, *((APART,) * bool(comparison.differences))),
+        methods=methods,
         source=source_of(comparison),
         command=comparison.again,
     )
@@ -288,10 +294,6 @@ CLASS_SCORES_METHOD = MethodNote(
 )
 
 
-def _of_reals(comparison: ScoreComparison) -> bool:
-    return all(one.k is None for one in comparison.models.values())
-
-
 def render_score_comparison(comparison: ScoreComparison) -> str:
     """Return the page of a comparison by proper scores."""
     ranking = comparison.ranking
@@ -305,7 +307,8 @@ def render_score_comparison(comparison: ScoreComparison) -> str:
         )
         for name in ranking.standings
     ]
-    kinds = list(dict.fromkeys(one.kind for one in comparison.models.values()))
+    kinds = list(dict.fromkeys(model.kind for model in comparison.models.values()))
+    real = all(model.k is None for model in comparison.models.values())
     return filled(
         "scores.html",
         ("tables.js",),
@@ -322,12 +325,12 @@ def render_score_comparison(comparison: ScoreComparison) -> str:
             ("again", "Make this report again"),
         ],
         main=figures[0],
-        standings=[(title(name), _places(one)) for name, one in ranking.standings.items()],
+        standings=[(title(name), _places(standing)) for name, standing in ranking.standings.items()],
         own=own_numbers(comparison),
         figures=figures[1:],
         warnings=comparison.warnings,
         notes=unsaid(comparison.notes, comparison.warnings),
-        methods=(SCORES_METHOD if _of_reals(comparison) else CLASS_SCORES_METHOD, TIES),
+        methods=(SCORES_METHOD if real else CLASS_SCORES_METHOD, TIES),
         source=source_of(comparison),
         command=comparison.again,
     )
@@ -335,12 +338,13 @@ def render_score_comparison(comparison: ScoreComparison) -> str:
 
 def _imprecision(comparison: Comparison) -> dict[str, Any]:
     """Return what is said about the price of imprecision."""
-    lines = picture(comparison.ranking)
+    lines = dataclasses.replace(picture(comparison.ranking), title="")  # the page's own heading says it
+    name, size = "Mean score against trade-off", (6.4, 3.3)
     return {
         "findings": comparison.tradeoff_findings,
-        "warnings": [one for one in comparison.warnings if is_about_scores(one)],
-        "recommendations": [(task, str(one)) for task, one in comparison.recommendations.items()],
-        "main": _main(lines),
+        "warnings": [warning for warning in comparison.warnings if is_about_scores(warning)],
+        "recommendations": [(task, str(advice)) for task, advice in comparison.recommendations.items()],
+        "main": report_figure(lines, name, "lines", size=size, margins=(0.6, 0.5, 1.3, 0.1)),
         "ranked": ranked(comparison, 1.0),
         "start": 1.0,
         "most": lines.axes["xlim"][1],
@@ -352,39 +356,14 @@ def _imprecision(comparison: Comparison) -> dict[str, Any]:
     }
 
 
-def _main(lines: Picture) -> ReportFigure:
-    """Return the score as lines over trade-offs; the page's own heading is its title."""
-    ax = lines.draw(new_axes(6.4, 3.3, (0.6, 0.5, 1.3, 0.1)))
-    ax.set_title("", loc="left")
-    return drawn_figure(ax, "Mean score against trade-off", "lines", lines.finding, lines.table())
-
-
-def _method(comparison: Comparison) -> MethodNote:
-    """Return what the score is: with other measures its formula is another."""
-    settings = comparison.ranking.settings
-    return SCORE_METHOD if settings["measure"] in ("hartley", "dubois_prade") else ANY_METHOD
-
-
 def _figures(comparison: Comparison) -> tuple[ReportFigure, ...]:
     ranking = comparison.ranking
-    found = [
-        report_figure(
-            picture(ranking, "violins", part=part),
-            f"{part.capitalize()} of right and wrong predictions",
-            f"violins-{part}",
-            size=(4.6, 3.9),
-            margins=_WIDE,
-        )
-        for part in ("distance", "imprecision")
-    ]
-    found += [
-        report_figure(
-            picture(ranking, "bars", group=group),
-            f"Means over {group} predictions",
-            f"bars-{group}",
-            size=(4.6, 3.9),
-            margins=_WIDE,
-        )
-        for group in ("right", "wrong")
-    ]
-    return tuple(found)
+    figures = []
+    for part in ("distance", "imprecision"):
+        name = f"{part.capitalize()} of right and wrong predictions"
+        figures.append((picture(ranking, "violins", part=part), name, f"violins-{part}"))
+    for group in ("right", "wrong"):
+        name = f"Means over {group} predictions"
+        figures.append((picture(ranking, "bars", group=group), name, f"bars-{group}"))
+    room = (0.6, 1.2, 0.1, 0.3)
+    return tuple(report_figure(*figure, size=(4.6, 3.9), margins=room) for figure in figures)

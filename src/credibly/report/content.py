@@ -12,24 +12,24 @@ import numpy as np
 from credibly._arrays.errors import UnsupportedError
 from credibly._arrays.notes import capital, counted
 from credibly.evaluation import Evaluation, Finding, Part, shown, shown_range, title
-from credibly.evaluation.numbers import percent, tenths
 from credibly.evaluation.sentences import repair_name
 from credibly.evaluation.stages import mean_gap
-from credibly.evaluation.survey import n_dropped
 from credibly.evaluation.tidy import of_one_number
 from credibly.evaluation.words import at_level, crps_in_words
-from credibly.plots import Table, new_axes, picture, worst_first
+from credibly.plots import Table, picture, worst_first
 from credibly.report.html_parts import (
     MethodNote,
     ReportFigure,
     Section,
-    drawn_figure,
-    interval_text,
-    number_cells,
+    has_replicates,
+    instances_text,
+    numbers_table,
     report_figure,
+    seed_text,
 )
 from credibly.results.curves import CorpCurve, ReliabilityCurve
 from credibly.results.decompositions import CrpsDecomposition
+from credibly.results.numbers import percent, tenths
 from credibly.results.tests import HypotestResult
 
 GENERAL = (
@@ -98,18 +98,16 @@ def method_notes(
 
     Only predictions of classes, whose Brier score is split, have reliability diagrams.
     """
-    own = [MethodNote(**told) for told in statistics.values()]
+    notes = [MethodNote(**words) for words in statistics.values()]
     if decomposition is None:
-        return (*own, *GENERAL)
+        return (*notes, *GENERAL)
     if isinstance(decomposition, CrpsDecomposition):
-        return (*own, *GENERAL, CRPS_DECOMPOSITION)
-    return (*own, *GENERAL, RELIABILITY, DECOMPOSITION)
+        return (*notes, *GENERAL, CRPS_DECOMPOSITION)
+    return (*notes, *GENERAL, RELIABILITY, DECOMPOSITION)
 
 
 SHOWN_CLASSES = 12
 PIT_TITLE = "Shares of labels below quantiles, minus their levels"
-_TITLED = (0.5, 1.0, 0.05, 0.26)
-_LARGE, _SMALL, _NULL = (0.5, 1.0, 0.05, 0.06), (0.3, 0.24, 0.06, 0.26), (0.1, 0.24, 0.1, 0.26)
 
 
 FIGURE_OF = {
@@ -129,14 +127,14 @@ def asked(
     evaluation: Evaluation, sections: list[Section]
 ) -> tuple[list[tuple[Finding, ReportFigure | None, Table | None]], list[Section]]:
     """Return the questions of the first screen with figure and table, and the sections without those."""
-    left = {one.anchor: one for one in sections}
+    left = {section.anchor: section for section in sections}
 
     def taken(*anchors: str) -> ReportFigure | None:
         for anchor in anchors:
-            own = left.get(anchor)
-            if own is not None and own.figures:
-                left[anchor] = dataclasses.replace(own, figures=own.figures[1:])
-                return own.figures[0]
+            section = left.get(anchor)
+            if section is not None and section.figures:
+                left[anchor] = dataclasses.replace(section, figures=section.figures[1:])
+                return section.figures[0]
         return None
 
     questions: list[tuple[Finding, ReportFigure | None, Table | None]] = []
@@ -162,14 +160,14 @@ _ROUNDING = 1e-9
 
 def repairs_table(answer: Finding) -> Table | None:
     """Return what the best repairs gain on rows that they were not fitted on, the chosen one marked."""
-    tried = [one for one in answer.facts.get("tried", ()) if abs(one["gain"]) > _ROUNDING]
-    kept = [one for place, one in enumerate(tried) if place < SHOWN_REPAIRS or one["chosen"]]
+    tried = [repair for repair in answer.facts.get("tried", ()) if abs(repair["gain"]) > _ROUNDING]
+    kept = [repair for place, repair in enumerate(tried) if place < SHOWN_REPAIRS or repair["chosen"]]
     rows = tuple(
         (
-            f"{capital(repair_name(one))}{' (chosen)' if one['chosen'] else ''}",
-            f"{shown(one['gain'])} ± {shown(2 * one['stderr'])}",
+            f"{capital(repair_name(repair))}{' (chosen)' if repair['chosen'] else ''}",
+            f"{shown(repair['gain'])} ± {shown(2 * repair['stderr'])}",
         )
-        for one in kept
+        for repair in kept
     )
     return Table(("repair", "lowers the loss by (95 %)"), rows) if rows else None
 
@@ -185,14 +183,15 @@ def main_figure(evaluation: Evaluation) -> ReportFigure | None:
         return report_figure(drawn, PIT_TITLE, "main", size=(4.4, 3.8), margins=(0.7, 0.85, 0.15, 0.3))
     if evaluation.curves is None:
         return None
-    own = evaluation.curves
+    curves = evaluation.curves
     label = None if evaluation.diagnosis is None else evaluation.diagnosis.effect.claim.label
     label = 1 if len(evaluation.classes) == 2 else label
-    if label is not None and own.worst_class.target == label:
-        return _reliability(own.worst_class, "main")
-    if own.isotonic.band is None and own.top_label.band is not None:  # of clusters bins alone have bands
-        return _reliability(own.top_label, "main")
-    return _reliability(own.isotonic, "main")
+    if label is not None and curves.worst_class.target == label:
+        return _reliability(curves.worst_class, "main")
+    # of clusters bins alone have bands
+    if curves.isotonic.band is None and curves.top_label.band is not None:
+        return _reliability(curves.top_label, "main")
+    return _reliability(curves.isotonic, "main")
 
 
 def class_figures(evaluation: Evaluation) -> tuple[str, tuple[ReportFigure, ...]]:
@@ -207,7 +206,7 @@ def class_figures(evaluation: Evaluation) -> tuple[str, tuple[ReportFigure, ...]
             _reliability_title(curve),
             f"class-{place}",
             size=(2.3, 2.2),
-            margins=_SMALL,
+            margins=(0.3, 0.24, 0.06, 0.26),
             small=True,
             finding=panel.summary,
         )
@@ -222,17 +221,16 @@ def class_figures(evaluation: Evaluation) -> tuple[str, tuple[ReportFigure, ...]
 
 def null_figures(evaluation: Evaluation) -> tuple[ReportFigure, ...]:
     """Return the null distribution of every test that has one to draw, worst first."""
-    found = []
+    figures = []
     for place, verdict in enumerate(evaluation.verdicts):
         result = evaluation.tests.get(verdict.statistic or "")
-        if result is not None and verdict.limit is not None and _drawable(result):
-            found.append(_null(result, verdict.limit, f"null-{place}"))
-    return tuple(found)
-
-
-def _drawable(result: HypotestResult) -> bool:
-    null = result.null_distribution
-    return null is not None and bool(np.isfinite(null).any())
+        if result is not None and verdict.limit is not None and has_replicates(result):
+            name = f"{title(result.statistic_name)}: replicates under the hypothesis"
+            drawn, room = picture(result, "null", acceptance=verdict.limit), (0.1, 0.24, 0.1, 0.26)
+            figures.append(
+                report_figure(drawn, name, f"null-{place}", size=(2.9, 2.0), margins=room, small=True)
+            )
+    return tuple(figures)
 
 
 def _reliability_title(curve: CorpCurve | ReliabilityCurve) -> str:
@@ -242,17 +240,10 @@ def _reliability_title(curve: CorpCurve | ReliabilityCurve) -> str:
 
 
 def _reliability(curve: CorpCurve | ReliabilityCurve, anchor: str) -> ReportFigure:
-    drawn = picture(curve)
-    ax = drawn.draw(new_axes(4.4, 3.8, _LARGE if curve.target is None else _TITLED))
-    if curve.target is None:
-        ax.set_title("", loc="left")  # the page's own heading says it
-    return drawn_figure(ax, _reliability_title(curve), anchor, drawn.finding, drawn.table())
-
-
-def _null(result: HypotestResult, acceptance: tuple[float, float], anchor: str) -> ReportFigure:
-    name = f"{title(result.statistic_name)}: replicates under the hypothesis"
-    drawn = picture(result, "null", acceptance=acceptance)
-    return report_figure(drawn, name, anchor, size=(2.9, 2.0), margins=_NULL, small=True)
+    drawn, room = picture(curve), (0.5, 1.0, 0.05, 0.26)
+    if curve.target is None:  # the page's own heading says it
+        drawn, room = dataclasses.replace(drawn, title=""), (0.5, 1.0, 0.05, 0.06)
+    return report_figure(drawn, _reliability_title(curve), anchor, size=(4.4, 3.8), margins=room)
 
 
 _SOURCE_KEYS = frozenset({"path", "digest", "dropped", "notes", "command", "call"})
@@ -288,12 +279,10 @@ def page_title(evaluation: Evaluation) -> str:
 def facts(evaluation: Evaluation) -> tuple[tuple[str, str], ...]:
     """Return the header: what was evaluated, against what, with what."""
     seen = evaluation.predictions
-    dropped = n_dropped(evaluation.source)
-    left_out = f" ({counted(dropped, 'invalid row')} dropped)" if dropped else ""
     return (
         ("Data", str(evaluation.source.get("path") or "arrays in memory")),
         ("Predictions", seen.kind),
-        ("Instances N", f"{seen.n}{left_out}"),
+        ("Instances N", instances_text(seen.n, evaluation.source)),
         *([] if seen.n_clusters is None else [("Clusters", str(seen.n_clusters))]),
         *([("Members M", seen.members)] if seen.m > 1 else []),
         ("Labels", "real numbers") if seen.k is None else ("Classes K", str(seen.k)),
@@ -333,12 +322,6 @@ def how_replicated(evaluation: Evaluation) -> str:
     return f"New labels were drawn {times} from the predictions themselves."
 
 
-def seed_text(evaluation: Evaluation) -> str:
-    """Return the seed as `rng=` takes it."""
-    given = evaluation.settings["rng"]
-    return str(given) if given is not None else str(tuple(evaluation.settings["seed"]))
-
-
 def hypothesis(evaluation: Evaluation) -> str:
     """Return the null hypothesis as a sentence."""
     text = str(evaluation.settings["hypothesis"])
@@ -355,8 +338,8 @@ def key_numbers(evaluation: Evaluation) -> tuple[tuple[KeyNumber, ...], tuple[st
     limits = {verdict.statistic: verdict.limit for verdict in evaluation.verdicts}
     numbers = []
     parts = (part for part in evaluation.parts.values() if isinstance(part, Part))
-    own = {name: one for part in parts for name, one in part.key_numbers.items()}
-    for name, estimate in {**own, **evaluation.estimates}.items():
+    of_parts = {name: estimate for part in parts for name, estimate in part.key_numbers.items()}
+    for name, estimate in {**of_parts, **evaluation.estimates}.items():
         interval, footnote = None, None
         try:
             interval = shown_range(estimate.interval())
@@ -376,41 +359,31 @@ def tests_table(evaluation: Evaluation) -> Table | None:
     """Return every test with all that belongs to its verdict, worst first, the omnibus test last."""
     if not evaluation.tests:
         return None
-    rows = []
-    for verdict in evaluation.verdicts:
-        result = evaluation.tests[verdict.statistic or ""]
-        rows.append((title(result.statistic_name), *_test_cells(result, verdict.limit), verdict.word))
+    rows: list[tuple[str, HypotestResult, Any, str]] = [
+        (title(test.statistic_name), test, verdict.limit, verdict.word)
+        for verdict in evaluation.verdicts
+        for test in [evaluation.tests[verdict.statistic or ""]]
+    ]
     omnibus = evaluation.tests.get("omnibus")
     if omnibus is not None:
         level = evaluation.settings["level"]
         word, region = omnibus.verdict(level), at_level(omnibus, level).acceptance_region
         if word == "conflict" and evaluation.diagnosis is not None:  # which holds it and more
             word = evaluation.diagnosis.word
-        name = "All together (−log10 of the smallest p)"
-        rows.append((name, *_test_cells(omnibus, region), word))
-    columns = (
-        "statistic",
-        "observed",
-        "acceptance",
-        "p",
-        "95 % Monte-Carlo interval",
-        "tail",
-        "adjusted p",
-        "effect size",
-        "verdict",
-    )
-    return Table(columns, tuple(rows))
-
-
-def _test_cells(result: Any, limit: tuple[float, float] | None) -> tuple[str, ...]:
-    return (
-        shown(result.statistic),
-        shown_range(limit),
-        shown(result.pvalue),
-        shown_range(result.pvalue_interval),
-        "two-sided" if result.tail == "two-sided" else "upper",
-        shown(result.adjusted_pvalue),
-        shown(result.effect_size),
+        rows.append(("All together (−log10 of the smallest p)", omnibus, region, word))
+    tests = [test for _, test, _, _ in rows]
+    return Table.of(
+        {
+            "statistic": [name for name, _, _, _ in rows],
+            "observed": [test.statistic for test in tests],
+            "acceptance": [region for _, _, region, _ in rows],
+            "p": [test.pvalue for test in tests],
+            "95 % Monte-Carlo interval": [test.pvalue_interval for test in tests],
+            "tail": ["two-sided" if test.tail == "two-sided" else "upper" for test in tests],
+            "adjusted p": [test.adjusted_pvalue for test in tests],
+            "effect size": [test.effect_size for test in tests],
+            "verdict": [word for _, _, _, word in rows],
+        }
     )
 
 
@@ -420,29 +393,16 @@ def decomposition_table(evaluation: Evaluation) -> Table | None:
     if parts is None:
         return None
     if isinstance(parts, CrpsDecomposition):
-        return _crps_table(parts)
-    named = (
-        ("Brier score", parts.loss),
-        ("calibration loss, which recalibration could remove", parts.calibration),
-        ("refinement loss, which it cannot", parts.refinement),
-    )
-    rows = tuple((name, *number_cells(part)) for name, part in named)
-    return Table(("part", "value", "95 % interval"), rows)
-
-
-def _crps_table(parts: CrpsDecomposition) -> Table:
-    """Return the sum; what its parts mean stands above it."""
-    rows = (
-        ("CRPS", parts.loss, None),
-        ("= miscalibration", parts.miscalibration, parts.miscalibration_interval),
-        ("− discrimination", parts.discrimination, parts.discrimination_interval),
-        ("+ uncertainty", parts.uncertainty, None),
-    )
-    cells = (
-        (name, shown(part.value), interval_text(part) if ends is None else shown_range(ends))
-        for name, part, ends in rows
-    )
-    return Table(("part", "value", "95 % interval"), tuple(cells))
+        named = {"CRPS": parts.loss, "= miscalibration": parts.miscalibration}
+        named |= {"− discrimination": parts.discrimination, "+ uncertainty": parts.uncertainty}
+        intervals = (None, parts.miscalibration_interval, parts.discrimination_interval, None)
+        return numbers_table(named, intervals)
+    named = {
+        "Brier score": parts.loss,
+        "calibration loss, which recalibration could remove": parts.calibration,
+        "refinement loss, which it cannot": parts.refinement,
+    }
+    return numbers_table(named)
 
 
 def decomposition_finding(evaluation: Evaluation) -> str:
@@ -483,14 +443,14 @@ def class_table(evaluation: Evaluation) -> Table | None:
         return None
     errors = evaluation.curves.class_errors
     worst = sorted(range(len(errors)), key=lambda c: -errors[c])[:SHOWN_CLASSES]
-    rows = tuple((evaluation.classes[c], shown(float(errors[c]))) for c in worst)
-    return Table(("class", "binned calibration error"), rows)
+    names = [evaluation.classes[c] for c in worst]
+    return Table.of({"class": names, "binned calibration error": [errors[c] for c in worst]})
 
 
 def source_table(evaluation: Evaluation) -> Table:
     """Return where the data came from, with the whole hash and whatever else the reader recorded."""
     rows = [
-        ("seed", seed_text(evaluation)),
+        ("seed", seed_text(evaluation.settings)),
         ("version", f"credibly {evaluation.settings['version']}"),
         ("predictions", f"{evaluation.predictions.kind}, {evaluation.predictions.dtype}"),
     ]

@@ -9,20 +9,24 @@ import base64
 import dataclasses
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from credibly._arrays.errors import UnsupportedError
+from credibly._arrays.notes import counted
 from credibly.evaluation import Verdict, shown, shown_range
+from credibly.evaluation.survey import n_dropped
 from credibly.plots import Picture, Table, new_axes, printable, whole_figure
 from credibly.report.svg import inline_svg
 from credibly.results.estimates import Estimate
+from credibly.results.tests import HypotestResult
 
 if TYPE_CHECKING:
     from jinja2 import Environment
-    from matplotlib.axes import Axes
 
 Margins = tuple[float, float, float, float]
 BROAD = 6.0  # inches
@@ -89,9 +93,36 @@ def interval_text(estimate: Estimate) -> str:
         return f"none: {refused.evidence}"
 
 
+def numbers_table(
+    parts: Mapping[str, Estimate], intervals: Sequence[tuple[float, float] | None] | None = None
+) -> Table:
+    """Return named numbers with their intervals; those that are given take the place of a number's own."""
+    ends = [None] * len(parts) if intervals is None else intervals
+    cells = [interval or interval_text(part) for part, interval in zip(parts.values(), ends, strict=True)]
+    values = [part.value for part in parts.values()]
+    return Table.of({"part": parts, "value": values, "95 % interval": cells})
+
+
+def has_replicates(test: HypotestResult[Any]) -> bool:
+    """Tell whether a test has replicates that can be drawn: finite ones."""
+    return test.null_distribution is not None and bool(np.isfinite(test.null_distribution).any())
+
+
 def number_cells(estimate: Estimate) -> tuple[str, str]:
     """Return a number and its 95 % interval as cells of a table."""
     return shown(estimate.value), interval_text(estimate)
+
+
+def instances_text(n: int, source: Mapping[str, Any]) -> str:
+    """Return how many instances there are, and how many rows were dropped before."""
+    dropped = n_dropped(source)
+    return f"{n} ({counted(dropped, 'invalid row')} dropped)" if dropped else str(n)
+
+
+def seed_text(settings: Mapping[str, Any]) -> str:
+    """Return the seed as it was given, or the numbers that repeat the page."""
+    seed = settings["rng"]
+    return str(seed if seed is not None else tuple(settings["seed"]))
 
 
 def report_figure(
@@ -128,20 +159,10 @@ def report_figure(
     ReportFigure
         Picture, sentence and table.
     """
-    return drawn_figure(
-        drawn.draw(new_axes(*size, margins), small=small),
-        name,
-        anchor,
-        drawn.finding if finding is None else finding,
-        drawn.table(),
-    )
-
-
-def drawn_figure(ax: Axes, name: str, anchor: str, finding: str, table: Table) -> ReportFigure:
-    """Return axes that are drawn already as a figure of the page."""
-    figure = whole_figure(ax)
-    picture = inline_svg(figure, f"figure-{anchor}", name, finding)
-    return ReportFigure(name, finding, picture, table, broad=figure.get_figwidth() >= BROAD)
+    figure = whole_figure(drawn.draw(new_axes(*size, margins), small=small))
+    sentence = drawn.finding if finding is None else finding
+    svg = inline_svg(figure, f"figure-{anchor}", name, sentence)
+    return ReportFigure(name, sentence, svg, drawn.table(), broad=size[0] >= BROAD)
 
 
 def packaged(name: str) -> str:
@@ -216,10 +237,10 @@ def coded(text: str) -> Any:
     """Return a sentence with what stands in backticks as code."""
     from markupsafe import Markup, escape
 
-    parts = [str(escape(one)) for one in str(text).split("`")]
+    parts = [str(escape(part)) for part in str(text).split("`")]
     if len(parts) % 2 == 0:  # a lone backtick is part of the text
         return escape(text)
-    return Markup("".join(f"<code>{one}</code>" if at % 2 else one for at, one in enumerate(parts)))
+    return Markup("".join(f"<code>{part}</code>" if at % 2 else part for at, part in enumerate(parts)))
 
 
 def embedded_json(results: dict[str, Any]) -> str:
@@ -244,6 +265,6 @@ def content_policy(scripts: Sequence[str]) -> str:
     policy = "default-src 'none'; style-src 'unsafe-inline'"
     if not scripts:
         return policy
-    hashes = (base64.b64encode(hashlib.sha256(one.encode("utf-8")).digest()).decode() for one in scripts)
-    allowed = " ".join(f"'sha256-{one}'" for one in hashes)
+    hashes = (base64.b64encode(hashlib.sha256(text.encode("utf-8")).digest()).decode() for text in scripts)
+    allowed = " ".join(f"'sha256-{digest}'" for digest in hashes)
     return f"{policy}; script-src {allowed}"

@@ -87,7 +87,7 @@ def _render_evaluation(evaluation: Evaluation) -> str:
     class_finding, classes = class_figures(evaluation)
     questions, sections = asked(evaluation, sections)
     titles = [("numbers", "All numbers and tests"), *([("classes", "Class by class")] if classes else [])]
-    titles += [(one.anchor, one.title) for one in sections]
+    titles += [(section.anchor, section.title) for section in sections]
     return filled(
         "evaluation.html",
         SCRIPTS,
@@ -119,7 +119,7 @@ def _render_evaluation(evaluation: Evaluation) -> str:
         groups=content.groups_table(evaluation),
         not_run=evaluation.not_run,
         methods=method_notes(evaluation.settings["methods"], evaluation.decomposition)
-        + tuple(note for one in sections for note in one.methods),
+        + tuple(note for section in sections for note in section.methods),
         source=content.source_table(evaluation),
         command=evaluation.again,
     )

@@ -6,35 +6,26 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
 from credibly._arrays.notes import counted
-from credibly.evaluation import (
-    Curves,
-    Evaluation,
-    RaterParts,
-    RealParts,
-    ScoreParts,
-    shown,
-    shown_range,
-    title,
-)
-from credibly.evaluation.numbers import tenths
+from credibly.evaluation import Curves, Evaluation, RaterParts, RealParts, ScoreParts, shown, title
 from credibly.evaluation.words import at_level
 from credibly.plots import Table, picture
 from credibly.report.html_parts import (
     MethodNote,
     ReportFigure,
     Section,
+    has_replicates,
     interval_text,
     number_cells,
+    numbers_table,
     report_figure,
 )
 from credibly.results.audit import AuditResult
-from credibly.results.curves import DRAWS_REPEAT, EnvelopeCurve
+from credibly.results.curves import DRAWS_REPEAT
 from credibly.results.decompositions import LossDecomposition
+from credibly.results.numbers import tenths
 from credibly.results.predictive import HypothesisCheck, PredictiveCheck
-from credibly.results.recalibration import Change, MethodChanges, RecalibrationReport
+from credibly.results.recalibration import MethodChanges, RecalibrationReport
 from credibly.results.scores import GROUPS, PARTS, EpistemicScore, Spread
 
 ENVELOPES = MethodNote(
@@ -60,8 +51,6 @@ RISK_COVERAGE = MethodNote(
     "neural classifiers, ICLR 2019.",
 )
 
-_CAPTION = "Curves over all levels, each with one p-value; not adjusted for each other"
-
 _NAMES = {
     "pit": "labels below quantiles (probability integral transform)",
     "coverage": "labels inside central intervals",
@@ -71,7 +60,18 @@ _NAMES = {
 def real_section(parts: RealParts, evaluation: Evaluation) -> Section:
     """Return the section about labels in their predicted distributions."""
     curves = [parts.pit, *([] if parts.coverage is None else [parts.coverage])]
-    rows = tuple(_curve_row(curve) for curve in curves)
+    apart = [curve.observed - curve.expected for curve in curves]
+    worst = [int(abs(difference).argmax()) for difference in apart]
+    table = Table.of(
+        {
+            "share of": [_NAMES[curve.name] for curve in curves],
+            "levels": [curve.levels.size for curve in curves],
+            "outside": [curve.outside.sum() for curve in curves],
+            "largest difference": [difference[at] for difference, at in zip(apart, worst, strict=True)],
+            "at level": [curve.levels[at] for curve, at in zip(curves, worst, strict=True)],
+            "p": [curve.pvalue for curve in curves],
+        }
+    )
     figures: tuple[ReportFigure, ...] = ()
     if parts.coverage is not None:
         coverage = picture(parts.coverage)
@@ -91,26 +91,9 @@ def real_section(parts: RealParts, evaluation: Evaluation) -> Section:
         anchor="reals",
         title="Are the labels where the predicted distributions say?",
         finding=finding,
-        tables=((_CAPTION, _curve_table(rows)),),
+        tables=(("Curves over all levels, each with one p-value; not adjusted for each other", table),),
         figures=figures,
         methods=(ENVELOPES,),
-    )
-
-
-def _curve_table(rows: tuple[tuple[str, ...], ...]) -> Table:
-    return Table(("share of", "levels", "outside", "largest difference", "at level", "p"), rows)
-
-
-def _curve_row(curve: EnvelopeCurve) -> tuple[str, ...]:
-    apart = curve.observed - curve.expected
-    worst = int(abs(apart).argmax())
-    return (
-        _NAMES[curve.name],
-        str(curve.levels.size),
-        str(int(curve.outside.sum())),
-        shown(float(apart[worst])),
-        shown(float(curve.levels[worst])),
-        shown(curve.pvalue),
     )
 
 
@@ -142,20 +125,6 @@ def risk_coverage_section(parts: Curves, evaluation: Evaluation) -> Section:
     )
 
 
-_MEMBER_COLUMN = "p with the truth as one more member"
-_CHECK_COLUMNS = (
-    "statistic",
-    "observed",
-    "acceptance",
-    "p",
-    "95 % Monte-Carlo interval",
-    "adjusted p",
-    "side",
-    "sharpness",
-    "effect size",
-    _MEMBER_COLUMN,
-    "verdict",
-)
 CHECK_METHOD = MethodNote(
     "Predictive checks",
     "Labels are drawn from the model itself, and its statistics are computed on them: where the observed "
@@ -185,9 +154,9 @@ def check_section(check: PredictiveCheck, evaluation: Evaluation) -> Section:
         title="Predictive checks: is this what the model expects?",
         finding=_check_finding(check, level),
         verdicts=tuple(
-            one
-            for one in evaluation.answers["check"]
-            if one.word != "no conflict found"  # these stand in the tables, with all their numbers
+            finding
+            for finding in evaluation.answers["check"]
+            if finding.word != "no conflict found"  # these stand in the tables, with all their numbers
         ),
         tables=tuple(tables),
         figures=tuple(_check_figures(check, level)),
@@ -199,7 +168,7 @@ def _at_level(check: PredictiveCheck, level: float) -> PredictiveCheck:
     """Return the check with the acceptance regions that its verdicts are about."""
     parts = {
         name: dataclasses.replace(
-            part, checks={statistic: at_level(one, level) for statistic, one in part.checks.items()}
+            part, checks={statistic: at_level(test, level) for statistic, test in part.checks.items()}
         )
         for name, part in check.hypotheses.items()
     }
@@ -207,44 +176,43 @@ def _at_level(check: PredictiveCheck, level: float) -> PredictiveCheck:
 
 
 def _check_finding(check: PredictiveCheck, level: float) -> str:
-    said = []
+    sentences = []
     for part in check.hypotheses.values():
-        words = [one.verdict(level) for one in part.checks.values()]
+        words = [test.verdict(level) for test in part.checks.values()]
         counts = ", ".join(f"{words.count(word)} {word}" for word in dict.fromkeys(sorted(words)))
-        said.append(f"{part.name.capitalize()} hypothesis ({part.hypothesis}): {counts}.")
-    return " ".join([*said, *check.limits])
+        sentences.append(f"{part.name.capitalize()} hypothesis ({part.hypothesis}): {counts}.")
+    return " ".join([*sentences, *check.limits])
 
 
 def _check_table(part: HypothesisCheck, level: float) -> Table:
-    rows = tuple(
-        (
-            title(name),
-            shown(test.statistic),
-            shown_range(test.acceptance_region),
-            shown(test.pvalue),
-            shown_range(test.pvalue_interval),
-            shown(test.adjusted_pvalue),
-            test.details.direction,
-            shown(test.details.sharpness),
-            shown(test.effect_size),
-            shown(test.details.member_pvalue),
-            test.verdict(level),
-        )
-        for name, test in part.checks.items()
+    tests = part.checks.values()
+    return Table.of(
+        {
+            "statistic": map(title, part.checks),
+            "observed": [test.statistic for test in tests],
+            "acceptance": [test.acceptance_region for test in tests],
+            "p": [test.pvalue for test in tests],
+            "95 % Monte-Carlo interval": [test.pvalue_interval for test in tests],
+            "adjusted p": [test.adjusted_pvalue for test in tests],
+            "side": [test.details.direction for test in tests],
+            "sharpness": [test.details.sharpness for test in tests],
+            "effect size": [test.effect_size for test in tests],
+            "p with the truth as one more member": [test.details.member_pvalue for test in tests],
+            "verdict": [test.verdict(level) for test in tests],
+        }
     )
-    return Table(_CHECK_COLUMNS, rows)
 
 
 def _group_counts(check: PredictiveCheck, hypothesis: str, level: float) -> Table:
     counts = check.count_verdicts(level, hypothesis)
-    words = list(next(iter(counts.values())))
-    rows = tuple((title(name), *(str(own[word]) for word in words)) for name, own in counts.items())
-    return Table(("statistic", *words), rows)
+    words = next(iter(counts.values()))
+    by_word: dict[str, Any] = {word: [numbers[word] for numbers in counts.values()] for word in words}
+    return Table.of({"statistic": map(title, counts), **by_word})
 
 
 def _check_figures(check: PredictiveCheck, level: float) -> list[ReportFigure]:
     lines = len(check.statistics) * len(check.hypotheses)
-    found = [
+    figures = [
         report_figure(
             picture(check),
             "What the model expects, and what was observed",
@@ -253,23 +221,18 @@ def _check_figures(check: PredictiveCheck, level: float) -> list[ReportFigure]:
             margins=(2.5, 1.0 + 0.03 * lines, 1.5, 0.3),  # the key stands lower below taller axes
         )
     ]
-    worst = min(check.checks.values(), key=lambda one: one.deciding_pvalue).statistic_name
+    worst = min(check.checks.values(), key=lambda test: test.deciding_pvalue).statistic_name
     by_member = check.bayesian is not None and check.bayesian.members is not None  # joint draws have none
-    if by_member and _drawable(check, worst):
+    if by_member and has_replicates(check.checks[worst]):
         name = "Replicates by the member that drew them"
-        found.append(
+        figures.append(
             report_figure(picture(check, "members", statistic=worst), name, "check-members", size=(4.6, 3.4))
         )
     if 1 <= len(check.factors) <= 2 and check.checks:
         name = "Predictive checks within groups"
         grid = picture(check, "groups", statistic=worst, level=level)
-        found.append(report_figure(grid, name, "check-groups"))
-    return found
-
-
-def _drawable(check: PredictiveCheck, statistic: str) -> bool:
-    null = check.checks[statistic].null_distribution
-    return null is not None and bool(np.isfinite(null).any())
+        figures.append(report_figure(grid, name, "check-groups"))
+    return figures
 
 
 AUDIT_METHOD = MethodNote(
@@ -288,49 +251,32 @@ _MOST_GROUPS = 12
 def audit_section(result: AuditResult, evaluation: Evaluation) -> Section:
     """Return the section about groups for which the predictions are off."""
     listed = result.findings or result.groups
-    rows = tuple(
-        (
-            one.group,
-            one.measure,
-            str(one.n),
-            tenths(one.observed),
-            tenths(one.expected),
-            f"{100 * one.low:+.1f} to {100 * one.high:+.1f}",
-            shown(one.adjusted_pvalue),
-            f"{100 * one.detectable:.1f}",
-        )
-        for one in listed[:_MOST_GROUPS]
-    )
-    columns = (
-        "group",
-        "counted",
-        "instances",
-        "observed",
-        "predicted",
-        "difference in points, simultaneous interval",
-        "adjusted p",
-        "smallest detectable difference",
+    groups = listed[:_MOST_GROUPS]
+    intervals = [f"{100 * group.low:+.1f} to {100 * group.high:+.1f}" for group in groups]
+    table = Table.of(
+        {
+            "group": [group.group for group in groups],
+            "counted": [group.measure for group in groups],
+            "instances": [group.n for group in groups],
+            "observed": [tenths(group.observed) for group in groups],
+            "predicted": [tenths(group.expected) for group in groups],
+            "difference in points, simultaneous interval": intervals,
+            "adjusted p": [group.adjusted_pvalue for group in groups],
+            "smallest detectable difference": [f"{100 * group.detectable:.1f}" for group in groups],
+        }
     )
     caption = "Groups that are off and that no other group explains"
     if not result.findings:
         caption = "The clearest groups; none is off by more than chance explains"
     drawn = picture(result, limit=_MOST_GROUPS)
-    height = 1.5 + 0.24 * len(drawn.columns["group"])
+    size, room = (7.2, 1.5 + 0.24 * len(drawn.columns["group"])), (2.9, 1.05, 0.2, 0.3)
     return Section(
         anchor="audit",
         title="Does this hold for every group?",
         finding="",
         verdicts=evaluation.answers["audit"],
-        tables=((caption, Table(columns, rows)),),
-        figures=(
-            report_figure(
-                drawn,
-                "Groups by their effect",
-                "audit-groups",
-                size=(7.2, height),
-                margins=(2.9, 1.05, 0.2, 0.3),
-            ),
-        ),
+        tables=((caption, table),),
+        figures=(report_figure(drawn, "Groups by their effect", "audit-groups", size=size, margins=room),),
         methods=(AUDIT_METHOD,),
     )
 
@@ -351,7 +297,11 @@ ANY_METHOD = MethodNote(
     "E = -ln upper P(y) + trade-off * imprecision",
     SCORE_METHOD.reference,
 )
-_MARGINS = (0.6, 1.1, 0.1, 0.3)
+
+
+def score_method(settings: Mapping[str, Any]) -> MethodNote:
+    """Return what the score is: with other measures its formula is another."""
+    return SCORE_METHOD if settings["measure"] in ("hartley", "dubois_prade") else ANY_METHOD
 
 
 def score_section(parts: ScoreParts, evaluation: Evaluation) -> Section:
@@ -360,43 +310,37 @@ def score_section(parts: ScoreParts, evaluation: Evaluation) -> Section:
     rows = {"the set": score}
     if score.average is not None:
         rows["its mean"] = score.average
-    both = ("distance", "imprecision")
+    figures = [
+        report_figure(
+            picture(score, "violins", part=part),
+            f"{part.capitalize()} of right and wrong predictions",
+            f"score-{part}",
+            size=(4.4, 4.2),
+            margins=(0.6, 1.1, 0.1, 0.3),
+        )
+        for part in ("distance", "imprecision")
+    ]
+    if score.n_infinite < score.n:
+        drawn = picture(score, "instances", limit=400)
+        figures.append(report_figure(drawn, "Distance against imprecision", "score-scatter"))
+    drawn = picture(score, "confidence")
+    figures.append(report_figure(drawn, "Uncertainty against confidence", "score-confidence"))
     return Section(
         anchor="score",
         title="Sets of distributions: how near the labels, and how imprecise?",
         finding=_score_finding(score, parts.n_all),
         tables=(("Mean ± standard deviation over instances", group_table(rows)),),
-        figures=(
-            *(
-                report_figure(
-                    picture(score, "violins", part=part),
-                    f"{part.capitalize()} of right and wrong predictions",
-                    f"score-{part}",
-                    size=(4.4, 4.2),
-                    margins=_MARGINS,
-                )
-                for part in both
-            ),
-            *_scatter(score),
-            report_figure(picture(score, "confidence"), "Uncertainty against confidence", "score-confidence"),
-        ),
+        figures=tuple(figures),
         methods=(SCORE_METHOD,),
     )
-
-
-def _scatter(score: EpistemicScore) -> tuple[ReportFigure, ...]:
-    if score.n_infinite == score.n:
-        return ()  # nothing to draw
-    drawn = picture(score, "instances", limit=400)
-    return (report_figure(drawn, "Distance against imprecision", "score-scatter"),)
 
 
 def group_table(scores: Mapping[str, EpistemicScore]) -> Table:
     """Return mean and standard deviation of every part over all, right and wrong predictions."""
     rows = tuple(
-        (name, said, *(cell(score.summary[part][group]) for group in GROUPS))
+        (name, name_of_part, *(cell(score.summary[part][group]) for group in GROUPS))
         for name, score in scores.items()
-        for said, part in zip(("distance", "imprecision", "E"), PARTS, strict=True)
+        for name_of_part, part in zip(("distance", "imprecision", "E"), PARTS, strict=True)
     )
     return Table(("prediction", "part", *GROUPS), rows)
 
@@ -425,7 +369,7 @@ def _score_finding(score: EpistemicScore, n_all: int) -> str:
     if score.average is not None:
         mean = float(score.average)
         compared = f" The mean prediction alone scores {shown(mean)}."
-    depends = "".join(f" {one}." for one in score.dependences)
+    depends = "".join(f" {dependence}." for dependence in score.dependences)
     return (
         f"Score E {shown(total)} at trade-off {score.tradeoff:g}{some}: distance {shown(distance)} plus "
         f"imprecision {shown(imprecision)} ({settings_text(score.settings)}).{compared}{depends}"
@@ -456,22 +400,21 @@ def rater_section(parts: RaterParts, evaluation: Evaluation) -> Section:
         (meaning, *number_cells(getattr(loss, name)), shown(getattr(loss.plugin, name).value))
         for name, meaning in _MEANINGS.items()
     )
-    spread = (
-        ("mean predicted disagreement of two raters", pairs.predicted),
-        ("mean observed disagreement", pairs.observed),
-        ("loss of the predicted disagreement", pairs.expected),
-        ("of that, calibration loss", pairs.calibration),
-    )
-    columns = ("part", "value", "95 % interval")
-    disagreement = tuple((name, *number_cells(part)) for name, part in spread)
+    spread = {
+        "mean predicted disagreement of two raters": pairs.predicted,
+        "mean observed disagreement": pairs.observed,
+        "loss of the predicted disagreement": pairs.expected,
+        "of that, calibration loss": pairs.calibration,
+    }
     losses = "Squared loss over raters; without correction, few raters look like a bad model"
+    columns = ("part", "value", "95 % interval", "without correction")
     return Section(
         anchor="raters",
         title="Several labels per instance: the model's loss and the raters'",
         finding=_rater_finding(loss),
         tables=(
-            (losses, Table((*columns, "without correction"), rows)),
-            ("Disagreement of two raters of one instance", Table(columns, disagreement)),
+            (losses, Table(columns, rows)),
+            ("Disagreement of two raters of one instance", numbers_table(spread)),
         ),
         figures=tuple(_rater_figures(parts)),
         methods=(RATER_METHOD,),
@@ -479,13 +422,13 @@ def rater_section(parts: RaterParts, evaluation: Evaluation) -> Section:
 
 
 def _rater_figures(parts: RaterParts) -> list[ReportFigure]:
-    found = []
+    figures = []
     if parts.loss.calibration.stderr is not None:
         drawn = picture(parts.loss)
-        found.append(report_figure(drawn, "Where the epistemic loss lies", "loss-map", size=(4.0, 4.0)))
+        figures.append(report_figure(drawn, "Where the epistemic loss lies", "loss-map", size=(4.0, 4.0)))
     name = "Predicted against observed disagreement of two raters"
-    found.append(report_figure(picture(parts.disagreement), name, "disagreement"))
-    return found
+    figures.append(report_figure(picture(parts.disagreement), name, "disagreement"))
+    return figures
 
 
 def _rater_finding(loss: LossDecomposition) -> str:
@@ -514,38 +457,33 @@ RECALIBRATION_METHOD = MethodNote(
     "Guo et al., On calibration of modern neural networks, ICML 2017; Mimori et al., Diagnostic uncertainty "
     "calibration, AISTATS 2021.",
 )
-_CHANGE_COLUMNS = (
-    "statistic",
-    "before",
-    "after",
-    "difference",
-    "95 % interval",
-    "adjusted p before",
-    "after",
-)
 
 
-def recalibration_section(found: RecalibrationReport, evaluation: Evaluation) -> Section:
+def recalibration_section(report: RecalibrationReport, evaluation: Evaluation) -> Section:
     """Return the section about each method before and after."""
-    fitted = {name: one for name, one in found.methods.items() if one.failure is None}
-    tables = tuple((_caption(name, one), _change_table(one)) for name, one in fitted.items())
+    fitted = {name: method for name, method in report.methods.items() if method.failure is None}
+    tables = tuple(
+        (f"{name}: {method.description} when fitted on all instances", _change_table(method))
+        for name, method in fitted.items()
+    )
     return Section(
         anchor="recalibration",
         title="What would recalibration change?",
-        finding=_change_finding(found),
+        finding=_change_finding(report),
         tables=tables,
-        figures=_change_figures(found) if fitted else (),
+        figures=_change_figures(report) if fitted else (),
         methods=(RECALIBRATION_METHOD,),
     )
 
 
-def _change_finding(found: RecalibrationReport) -> str:
+def _change_finding(report: RecalibrationReport) -> str:
     sentences = []
-    for name, one in found.methods.items():
-        if one.failure is not None:
-            sentences.append(f"{name} could not be fitted: {one.failure}")
+    for name, method in report.methods.items():
+        if method.failure is not None:
+            sentences.append(f"{name} could not be fitted: {method.failure}")
             continue
-        change = one.changes.get("log_loss") or one.changes.get("crps") or next(iter(one.changes.values()))
+        changes = method.changes
+        change = changes.get("log_loss") or changes.get("crps") or next(iter(changes.values()))
         within = ""
         if change.difference.has_interval:
             within = f" (95 % interval of the change {interval_text(change.difference)})"
@@ -553,41 +491,33 @@ def _change_finding(found: RecalibrationReport) -> str:
             f"{name} moves {title(change.name)} from {shown(change.before.value)} to "
             f"{shown(change.after.value)}{within}."
         )
-    return f"Measured on {found.n} instances in {found.n_folds} folds. {' '.join(sentences)}"
+    return f"Measured on {report.n} instances in {report.n_folds} folds. {' '.join(sentences)}"
 
 
-def _caption(name: str, one: MethodChanges) -> str:
-    return f"{name}: {one.description} when fitted on all instances"
+def _change_table(method: MethodChanges) -> Table:
+    columns = ("statistic", "before", "after", "difference", "95 % interval", "adjusted p before", "after")
+    rows = []
+    for change in method.changes.values():
+        values = (shown(change.before.value), shown(change.after.value), *number_cells(change.difference))
+        tests = (change.test_before, change.test_after)
+        pvalues = ("" if test is None else shown(test.deciding_pvalue) for test in tests)
+        rows.append((title(change.name), *values, *pvalues))
+    return Table(columns, tuple(rows))
 
 
-def _change_table(one: MethodChanges) -> Table:
-    return Table(_CHANGE_COLUMNS, tuple(_change_row(change) for change in one.changes.values()))
-
-
-def _change_row(change: Change) -> tuple[str, ...]:
-    tests = (change.test_before, change.test_after)
-    return (
-        title(change.name),
-        shown(change.before.value),
-        shown(change.after.value),
-        *number_cells(change.difference),
-        *("" if test is None else shown(test.deciding_pvalue) for test in tests),
-    )
-
-
-def _change_figures(found: RecalibrationReport) -> tuple[ReportFigure, ...]:
-    curves = picture(found, "curves")
+def _change_figures(report: RecalibrationReport) -> tuple[ReportFigure, ...]:
+    curves = picture(report, "curves")
     first: tuple[ReportFigure, ...] = ()
     if curves.marks:
         stated, observed = curves.xlabel.capitalize(), curves.ylabel
         caption = f"{stated} against {observed}, before and after"
         first = (report_figure(curves, caption, "recalibrated-curves"),)
-    names = next(one.changes for one in found.methods.values() if one.changes)
+    names = next(method.changes for method in report.methods.values() if method.changes)
     known = ("disagreement_calibration_loss", "log_loss", "crps")
     statistic = next((name for name in known if name in names), None)
     if statistic is None:
         return first
-    changes = picture(found, "changes", statistic=statistic)
+    changes = picture(report, "changes", statistic=statistic)
     margins = (1.5, 0.75, 0.1, 0.3)
     return (
         *first,

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from credibly._arrays.namespace import to_host
-from credibly.evaluation import CredalParts, Evaluation, ValidityParts, shown, shown_range, title
+from credibly.evaluation import CredalParts, Evaluation, ValidityParts, shown, title
 from credibly.evaluation.words import at_level
 from credibly.plots import Table, picture
 from credibly.report.html_parts import MethodNote, ReportFigure, Section, report_figure
@@ -62,26 +64,29 @@ _SECOND = (
 def credal_section(parts: CredalParts, evaluation: Evaluation) -> Section:
     """Return the section about the truth and a calibrated combination in the set."""
     tests = _of_weights(parts, evaluation.settings["level"])
-    rows = tuple(_row(name, own) for name, own in tests.items())
-    columns = ("weights", "statistic", "value", "acceptance", "p-value", "heaviest weights")
     regions = parts.regions
     tables = [("What the witness said, and what happened", _told(parts, evaluation))]
-    if rows:
-        tables.append(("Combinations of the set", Table(columns, rows)))
+    if tests:
+        columns: dict[str, Any] = {
+            "weights": [_QUESTIONS[name] for name in tests],
+            "statistic": [title(test.statistic_name) for test in tests.values()],
+            "value": [test.statistic for test in tests.values()],
+            "acceptance": [test.acceptance_region for test in tests.values()],
+            "p-value": [test.pvalue for test in tests.values()],
+            "heaviest weights": map(_heaviest, tests.values()),
+        }
+        tables.append(("Combinations of the set", Table.of(columns)))
     if regions is not None:
-        worst = tuple(
-            (
-                region,
-                evaluation.classes[int(regions.classes[g])],
-                shown(float(regions.predicted[g])),
-                shown(float(regions.observed[g])),
-                str(int(regions.sizes[g])),
-                shown(float(regions.adjusted_pvalues[g])),
-            )
-            for g, region in enumerate(regions.regions[:_LISTED])
-        )
-        named = ("region", "class", "predicted", "observed", "n", "adjusted p")
-        tables.append(("Largest local deviations of the combination, by region", Table(named, worst)))
+        worst = slice(_LISTED)
+        columns = {
+            "region": regions.regions[worst],
+            "class": [evaluation.classes[int(place)] for place in regions.classes[worst]],
+            "predicted": regions.predicted[worst],
+            "observed": regions.observed[worst],
+            "n": map(int, regions.sizes[worst]),
+            "adjusted p": regions.adjusted_pvalues[worst],
+        }
+        tables.append(("Largest local deviations of the combination, by region", Table.of(columns)))
     return Section(
         anchor="sets",
         title="Does the set contain the truth?",
@@ -98,16 +103,24 @@ def credal_section(parts: CredalParts, evaluation: Evaluation) -> Section:
 
 def validity_section(parts: ValidityParts, evaluation: Evaluation) -> Section:
     """Return the section about the labels' distributions."""
-    level = evaluation.settings["level"]
-    test, rows = parts.test, _failing(parts, level)
-    listed = Table(("row", "raters", "deviance", "p-value", "adjusted p"), rows)
-    none = "" if rows else " No single instance stands out after adjustment for all instances."
+    test, details = parts.test, parts.test.details
+    rows = np.asarray(details.failing(evaluation.settings["level"])[:_LISTED])
+    listed = Table.of(
+        {
+            "row": map(int, rows),
+            "raters": [int(number) for number in to_host(details.raters)[rows]],
+            "deviance": to_host(details.deviance)[rows],
+            "p-value": to_host(details.pvalues)[rows],
+            "adjusted p": to_host(details.adjusted_pvalues)[rows],
+        }
+    )
+    none = "" if rows.size else " No single instance stands out after adjustment for all instances."
     return Section(
         anchor="validity",
         title="Is the distribution of labels itself in the set?",
         finding=f"Frequencies of the raters' labels were compared with the set, instance by instance.{none}",
         verdicts=(parts.verdict,),
-        tables=(("Instances that stand out after adjustment, worst first", listed),) if rows else (),
+        tables=(("Instances that stand out after adjustment, worst first", listed),) if rows.size else (),
         figures=(
             report_figure(picture(test, "instances"), "Deviance of every instance", "validity"),
             report_figure(
@@ -123,50 +136,42 @@ def validity_section(parts: ValidityParts, evaluation: Evaluation) -> Section:
 
 def _told(parts: CredalParts, evaluation: Evaluation) -> Table:
     """Return the directions of the witness, the clearest first."""
-    rows = tuple(
-        (
-            evaluation.classes[one.label],
-            "more often" if one.more else "less often",
-            str(one.n),
-            f"{shown(one.lower)} to {shown(one.upper)}",
-            shown(one.observed),
-            shown(one.score),
-        )
-        for one in parts.validity.details.directions[:_LISTED]
+    directions = parts.validity.details.directions[:_LISTED]
+    return Table.of(
+        {
+            "class": [evaluation.classes[direction.label] for direction in directions],
+            "said to happen": ["more often" if direction.more else "less often" for direction in directions],
+            "n": [direction.n for direction in directions],
+            "the set allows": [(direction.lower, direction.upper) for direction in directions],
+            "observed": [direction.observed for direction in directions],
+            "standard deviations": [direction.score for direction in directions],
+        }
     )
-    return Table(("class", "said to happen", "n", "the set allows", "observed", "standard deviations"), rows)
 
 
-def _row(name: str, test: HypotestResult[WeightsDetails]) -> tuple[str, ...]:
+def _heaviest(test: HypotestResult[WeightsDetails]) -> str:
     names = test.details.weight_names
     means = np.asarray(test.details.weights).reshape(-1, len(names)).mean(axis=0)
     heaviest = np.argsort(-means, kind="stable")[:3]
-    return (
-        _QUESTIONS[name],
-        title(test.statistic_name),
-        shown(test.statistic),
-        shown_range(test.acceptance_region),
-        shown(test.pvalue),
-        ", ".join(f"{names[a]} {shown(float(means[a]))}" for a in heaviest),
-    )
+    return ", ".join(f"{names[a]} {shown(float(means[a]))}" for a in heaviest)
 
 
 def _of_weights(parts: CredalParts, level: float) -> dict[str, HypotestResult[WeightsDetails]]:
     """Return the tests of combinations by themselves: the witness has a p-value of its own."""
-    found = {}
+    tests = {}
     for name, test in parts.tests.items():
         weights = test.details.calibration if isinstance(test.details, CredalDetails) else None
-        found[name] = at_level(test if weights is None else weights, level)
-    return found
+        tests[name] = at_level(test if weights is None else weights, level)
+    return tests
 
 
 def _figures(parts: CredalParts, evaluation: Evaluation) -> list[ReportFigure]:
-    found = []
+    figures = []
     if parts.validity.details.directions:
         points = picture(parts.validity, "witness", class_names=evaluation.classes)
         name, margins = "Where the witness points", (1.75, 0.85, 0.35, 0.3)
-        found.append(report_figure(points, name, "sets-witness", size=(4.8, 3.8), margins=margins))
-    found += [
+        figures.append(report_figure(points, name, "sets-witness", size=(4.8, 3.8), margins=margins))
+    figures += [
         report_figure(
             picture(test, "null"),
             f"The best combination under the hypothesis, {name} weights",
@@ -177,22 +182,13 @@ def _figures(parts: CredalParts, evaluation: Evaluation) -> list[ReportFigure]:
         if test.null_distribution is not None
     ]
     if parts.regions is None:
-        return found
+        return figures
     level = evaluation.settings["level"]
     regions = picture(parts.regions, class_names=evaluation.classes, level=level)
     name = "Where the combination fails"
-    found.append(report_figure(regions, name, "sets-regions", size=(7.0, 3.6), margins=(3.4, 0.85, 0.1, 0.3)))
-    return found
-
-
-def _failing(parts: ValidityParts, level: float) -> tuple[tuple[str, ...], ...]:
-    found = parts.test.details
-    columns = (found.raters, found.deviance, found.pvalues, found.adjusted_pvalues)
-    raters, *numbers = (to_host(column) for column in columns)
-    return tuple(
-        (str(int(row)), str(int(raters[row])), *(shown(float(column[row])) for column in numbers))
-        for row in found.failing(level)[:_LISTED]
-    )
+    margins = (3.4, 0.85, 0.1, 0.3)
+    figures.append(report_figure(regions, name, "sets-regions", size=(7.0, 3.6), margins=margins))
+    return figures
 
 
 CLAIMS_METHOD = MethodNote(
@@ -211,20 +207,13 @@ CLAIMS_METHOD = MethodNote(
 def claims_section(claims: SetCoverage, evaluation: Evaluation) -> Section:
     """Return the section about what sets with a claimed coverage hold."""
     drawn = picture(claims)
-    lines = len(drawn.columns["part"])
-    tables = [("Coverage in parts of the instances", drawn.table())]
-    figure = report_figure(
-        drawn,
-        "Observed and claimed coverage",
-        "claims",
-        size=(5.4, 1.6 + 0.26 * lines),
-        margins=(1.7, 1.0, 0.2, 0.3),
-    )
+    size, room = (5.4, 1.6 + 0.26 * len(drawn.columns["part"])), (1.7, 1.0, 0.2, 0.3)
+    name = "Observed and claimed coverage"
     return Section(
         anchor="claims",
         title=f"Do the {claims.kind} contain as many labels as they claim?",
         finding=drawn.finding,
-        tables=tuple(tables),
-        figures=(figure,),
+        tables=(("Coverage in parts of the instances", drawn.table()),),
+        figures=(report_figure(drawn, name, "claims", size=size, margins=room),),
         methods=(CLAIMS_METHOD,),
     )

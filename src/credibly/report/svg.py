@@ -53,11 +53,11 @@ def summarised(value: Any) -> Any:
     if len(value) <= LONGEST_SERIES or not all(map(_is_number, value)):
         return [summarised(item) for item in value]
     finite = np.array([item for item in value if not isinstance(item, str)], dtype=np.float64)
-    found = {"type": "Summary", "length": len(value), "not_finite": len(value) - int(finite.size)}
+    summary = {"type": "Summary", "length": len(value), "not_finite": len(value) - int(finite.size)}
     if not finite.size:
-        return found
+        return summary
     quantiles = dict(zip(map(str, SUMMARY_LEVELS), np.quantile(finite, SUMMARY_LEVELS).tolist(), strict=True))
-    return summarised({**found, "mean": float(finite.mean()), "quantiles": quantiles})
+    return summarised({**summary, "mean": float(finite.mean()), "quantiles": quantiles})
 
 
 def _is_number(value: Any) -> bool:
@@ -104,7 +104,7 @@ def compact_path(drawn: str, digits: int = 1) -> str:
 
 
 def _rounded(text: str, digits: int) -> str:
-    return _NUMBER.sub(lambda found: _short(float(found[0]), digits), text)
+    return _NUMBER.sub(lambda match: _short(float(match[0]), digits), text)
 
 
 def _short(number: float, digits: int) -> str:
@@ -142,14 +142,14 @@ def _unseen(root: ET.Element) -> None:
 
 def _own_styles(root: ET.Element) -> None:
     """Leave out of a use what its marker would inherit but says itself."""
-    marks = {f"#{one.get('id')}": one.get("style", "") for one in root.iter() if "id" in one.attrib}
-    for element in root.iter("use"):
-        own = {part.partition(":")[0] for part in marks.get(element.get("href", ""), "").split(";")}
-        own = {name for name in own if name.startswith(_INHERITED)}
-        said = element.attrib.pop("style", "").split(";")
-        kept = [part for part in said if part.partition(":")[0] not in own]
+    marks = {f"#{node.get('id')}": node.get("style", "") for node in root.iter() if "id" in node.attrib}
+    for node in root.iter("use"):
+        names = {part.partition(":")[0] for part in marks.get(node.get("href", ""), "").split(";")}
+        names = {name for name in names if name.startswith(_INHERITED)}
+        parts = node.attrib.pop("style", "").split(";")
+        kept = [part for part in parts if part.partition(":")[0] not in names]
         if any(kept):
-            element.set("style", ";".join(kept))
+            node.set("style", ";".join(kept))
 
 
 def _share_styles(root: ET.Element) -> None:
@@ -203,7 +203,7 @@ def inline_svg(figure: Figure, prefix: str, title: str, finding: str) -> str:
     root = ET.fromstring(svg_text(figure))
     _plain_names(root)
     for parent in list(root.iter()):
-        for child in [one for one in parent if one.tag in _DROPPED]:
+        for child in [element for element in parent if element.tag in _DROPPED]:
             parent.remove(child)
     used = {name: f"{prefix}-{at}" for at, name in enumerate(_references(root))}
     for element in root.iter():
@@ -242,13 +242,13 @@ def _plain_names(root: ET.Element) -> None:
 
 def _references(root: ET.Element) -> list[str]:
     """Return the ids that anything refers to, each once, in their order."""
-    found: list[str] = []
+    names: list[str] = []
     for element in root.iter():
         for name, value in element.attrib.items():
-            found += _REFERENCE.findall(value)
+            names += _REFERENCE.findall(value)
             if name == "href":
-                found.append(value.removeprefix("#"))
-    return list(dict.fromkeys(found))
+                names.append(value.removeprefix("#"))
+    return list(dict.fromkeys(names))
 
 
 def _page_value(name: str, value: str, used: Mapping[str, str]) -> str:
@@ -256,7 +256,7 @@ def _page_value(name: str, value: str, used: Mapping[str, str]) -> str:
         return used[value]
     if name == "href":
         return f"#{used[value.removeprefix('#')]}"
-    value = _REFERENCE.sub(lambda found: f"url(#{used[found[1]]})", value)
+    value = _REFERENCE.sub(lambda match: f"url(#{used[match[1]]})", value)
     for colour, word in _PAGE_COLOURS.items():
         value = value.replace(colour, word)
     return value

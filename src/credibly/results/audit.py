@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 from credibly.results.base import Result, WithPvalue, jsonable, require_level, require_margin
+from credibly.results.numbers import points_to_a_tenth, tenths
 from credibly.results.tests import Word
 
 WIDE = 0.5
@@ -78,11 +79,11 @@ class AuditGroup(Result):
     @property
     def words(self) -> str:
         """What is off, in a clause: "too sure by 6.7 points: it says 97.0 % and is right in 90.3 %"."""
-        size = _points(self.effect)
-        seen, said = f"{100 * self.observed:.1f} %", f"{100 * self.expected:.1f} %"
+        size = points_to_a_tenth(self.effect)
+        seen, promised = tenths(self.observed), tenths(self.expected)
         if self.measure == "confidence":
             sure = "too sure" if self.effect < 0 else "not sure enough"
-            return f"{sure} by {size}: it says {said} and is right in {seen}"
+            return f"{sure} by {size}: it says {promised} and is right in {seen}"
         if self.measure == "rank":
             side = "higher" if self.effect > 0 else "lower"
             return (
@@ -90,14 +91,14 @@ class AuditGroup(Result):
             )
         if self.measure == "coverage":
             width = "narrow" if self.effect < 0 else "wide"
-            return f"intervals are too {width} by {size}: they promise {said} and contain {seen}"
+            return f"intervals are too {width} by {size}: they promise {promised} and contain {seen}"
         if self.bound:
             suffix, limit = _BOUNDS[self.bound]
             name = self.measure.removesuffix(suffix)
             what = "the answer is right" if name == "confidence" else f"{name} occurs"
-            return f"{what} in {seen}, but the sets say {limit} {said}"
+            return f"{what} in {seen}, but the sets say {limit} {promised}"
         often = "more" if self.effect > 0 else "less"
-        return f"{self.measure} occurs {size} {often} often than predicted: {seen} instead of {said}"
+        return f"{self.measure} occurs {size} {often} often than predicted: {seen} instead of {promised}"
 
     def judged(self, level: float) -> AuditGroup:
         """Return the same group with its verdict at another level.
@@ -122,11 +123,6 @@ class AuditGroup(Result):
             f"{self.group} (n = {self.n}): {self.words}, "
             f"simultaneous interval {_range(self.low, self.high)}, adjusted p = {self.adjusted_pvalue:.3g}"
         )
-
-
-def _points(share: float) -> str:
-    size = f"{abs(100 * share):.1f}"
-    return f"{size} point" if size == "1.0" else f"{size} points"
 
 
 def _range(low: float, high: float) -> str:
@@ -187,12 +183,12 @@ class AuditResult(WithPvalue, Result):
     @property
     def rejected(self) -> tuple[AuditGroup, ...]:
         """Groups in conflict, the clearest first, including those that others explain."""
-        return tuple(one for one in self.groups if one.verdict == "conflict")
+        return tuple(group for group in self.groups if group.verdict == "conflict")
 
     @property
     def findings(self) -> tuple[AuditGroup, ...]:
         """Groups in conflict that no other group of this list explains."""
-        return tuple(one for one in self.rejected if one.explained_by is None)
+        return tuple(group for group in self.rejected if group.explained_by is None)
 
     def verdict(self, level: float | None = None) -> Word:
         """Return the answer in one of three words.
@@ -208,12 +204,12 @@ class AuditResult(WithPvalue, Result):
             "cannot tell" if no labels could have been rejected: too few replicates or clusters, or groups
             that are single clusters or in which only effects above 50 points would have been detected.
         """
-        own = self.level if level is None else level
-        require_level(own)
-        if self.pvalue <= own:
+        chosen_level = self.level if level is None else level
+        require_level(chosen_level)
+        if self.pvalue <= chosen_level:
             return "conflict"
-        blind = all(one.detectable > WIDE for one in self._named)
-        return "cannot tell" if self.smallest_pvalue > own or blind else "no conflict found"
+        blind = all(group.detectable > WIDE for group in self._named)
+        return "cannot tell" if self.smallest_pvalue > chosen_level or blind else "no conflict found"
 
     def not_within(self, margin: float) -> tuple[AuditGroup, ...]:
         """Return the groups and measures whose effect is not shown to be smaller than a margin.
@@ -229,7 +225,7 @@ class AuditResult(WithPvalue, Result):
             Those whose simultaneous interval reaches beyond the margin; none if all are within it.
         """
         require_margin(margin)
-        return tuple(one for one in self.groups if max(-one.low, one.high) >= margin)
+        return tuple(group for group in self.groups if max(-group.low, group.high) >= margin)
 
     def judged(self, level: float) -> AuditResult:
         """Return the same audit with verdicts at another level, for example at a share of it.
@@ -248,18 +244,18 @@ class AuditResult(WithPvalue, Result):
         if level == self.level:
             return self
         return dataclasses.replace(
-            self, level=float(level), groups=tuple(one.judged(level) for one in self.groups)
+            self, level=float(level), groups=tuple(group.judged(level) for group in self.groups)
         )
 
     @property
     def _named(self) -> tuple[AuditGroup, ...]:
         """The groups that attributes define, without the one of all rows."""
-        return tuple(one for one in self.groups if one.conditions) or self.groups
+        return tuple(group for group in self.groups if group.conditions) or self.groups
 
     @property
     def _untold(self) -> str:
         """How many groups cannot be judged because each is a single cluster, in words."""
-        number = len({one.group for one in self._named if one.n_clusters == 1})
+        number = len({group.group for group in self._named if group.n_clusters == 1})
         if not number:
             return ""
         which = "1 group is one cluster" if number == 1 else f"{number} groups are one cluster each"
@@ -285,16 +281,16 @@ class AuditResult(WithPvalue, Result):
         tested = f"p = {self.pvalue:.3g} for all groups together"
         word = self.verdict()
         if word == "conflict":
-            found = self.findings
-            if all(not one.conditions for one in found) and self.n_groups > 1:
+            groups = self.findings
+            if all(not group.conditions for group in groups) and self.n_groups > 1:
                 return f"Off for everyone: no group{named} differs from the rest ({tested})."
-            off = "1 is" if len(found) == 1 else f"{len(found)} are"
+            off = "1 is" if len(groups) == 1 else f"{len(groups)} are"
             return f"Miscalibrated for some groups: of {looked}, {off} off ({tested})."
         if word == "cannot tell":
             few = f"Too few data or replicates to tell: no labels could have shown a conflict in {looked}."
             return few + self._untold
-        detectable = [one.detectable for one in self.groups if one.n_clusters != 1]
-        least, most = _points(min(detectable)), _points(max(detectable))
+        detectable = [group.detectable for group in self.groups if group.n_clusters != 1]
+        least, most = points_to_a_tenth(min(detectable)), points_to_a_tenth(max(detectable))
         return (
             f"No conflict found in {looked} ({tested}). The smallest effect that would have been detected "
             f"in 80 % of all cases is {least} in the most informative group and {most} in the least "
@@ -302,7 +298,7 @@ class AuditResult(WithPvalue, Result):
         )
 
     def __str__(self) -> str:
-        lines = [self.headline, *(f"  {one}" for one in self.findings[:_MOST_LISTED])]
+        lines = [self.headline, *(f"  {finding}" for finding in self.findings[:_MOST_LISTED])]
         more = len(self.findings) - _MOST_LISTED
         if more > 0:
             lines.append(f"  ... and {more} more in `findings`")

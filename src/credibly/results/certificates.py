@@ -7,9 +7,9 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from scipy.special import betainc, betaincinv
-
+from credibly._arrays.binomial import chance_of_as_many, least_mean
 from credibly.results.base import Result, require_level
+from credibly.results.numbers import points_up
 from credibly.results.tests import Details, HypotestResult, Word
 
 BINOMIAL = 0.25
@@ -61,8 +61,8 @@ class Certificate(Result):
         alpha = 1.0 - self.level
         if self.hits is None or self.confidence is None or alpha > BINOMIAL:
             return self.value + self.largest_change * math.sqrt(-math.log(alpha) / (2 * self.n))
-        low = _at_least(self.hits, self.n, alpha)
-        high = 1.0 - _at_least(self.n - self.hits, self.n, alpha)
+        low = least_mean(self.hits, self.n, alpha)
+        high = 1.0 - least_mean(self.n - self.hits, self.n, alpha)
         # the gap has one sign, so each side has the whole alpha
         return max(self.confidence - low, high - self.confidence)
 
@@ -71,8 +71,8 @@ class Certificate(Result):
         """The error is at least this, with confidence `level`; 0 for errors that chance alone makes large."""
         alpha = (1.0 - self.level) / 2.0  # the gap may have either sign
         if self.hits is not None and self.confidence is not None and alpha <= BINOMIAL:
-            low = _at_least(self.hits, self.n, alpha)
-            high = 1.0 - _at_least(self.n - self.hits, self.n, alpha)
+            low = least_mean(self.hits, self.n, alpha)
+            high = 1.0 - least_mean(self.n - self.hits, self.n, alpha)
             return max(0.0, low - self.confidence, self.confidence - high)
         if not self.is_mean:
             return 0.0
@@ -98,8 +98,8 @@ class Certificate(Result):
             return math.exp(-2 * self.n * ((margin - self.value) / self.largest_change) ** 2)
         fewer = chance_of_as_many(self.hits, self.n, self.confidence - margin)
         more = chance_of_as_many(self.n - self.hits, self.n, 1.0 - self.confidence - margin)
-        found = max(fewer, more)
-        return found if found <= BINOMIAL else 1.0
+        larger = max(fewer, more)
+        return larger if larger <= BINOMIAL else 1.0
 
     def within(self, margin: float) -> bool:
         """Tell whether the error is smaller than `margin`, with confidence `level`.
@@ -159,43 +159,19 @@ class EquivalenceDetails(Details):
         return "conflict" if self.lower(level) > self.margin else "cannot tell"
 
     def _sentence(self, test: HypotestResult[Any], level: float, class_names: Sequence[str] | None) -> str:
-        sure, most = f"{100 * (1 - level):.4g} % sure", _points(self.upper(level))
+        sure, most = f"{100 * (1 - level):.4g} % sure", points_up(self.upper(level))
         if test.rejects(level):
-            return f"{test.statistic_name} is within {_points(self.margin)}, {sure}: it is at most {most}."
+            return f"{test.statistic_name} is within {points_up(self.margin)}, {sure}: it is at most {most}."
         least = self.lower(level)
         if least > self.margin:
             return (
-                f"{test.statistic_name} is beyond {_points(self.margin)}, {sure}: it is at least "
+                f"{test.statistic_name} is beyond {points_up(self.margin)}, {sure}: it is at least "
                 f"{math.floor(1e4 * least) / 100:g} points."
             )
         return (
-            f"Not shown that {test.statistic_name} is within {_points(self.margin)}: it is at most {most}, "
+            f"Not shown that {test.statistic_name} is within {points_up(self.margin)}: it is at most {most}, "
             f"{sure}."
         )
 
     def _text(self, test: HypotestResult[Any]) -> str:
         return f"{test.sentence()} (observed {test.statistic:.4g}, p = {test.pvalue:.3g}, n = {test.n})"
-
-
-def _points(share: float) -> str:
-    """Write a share in points of probability, rounded up: bounds must stay bounds."""
-    digits = f"{math.ceil(round(1e4 * share, 6)) / 100:g}"
-    return f"{digits} point" if digits == "1" else f"{digits} points"
-
-
-def _at_least(events: int, n: int, alpha: float) -> float:
-    """Return the exact lower bound of the mean probability of n independent events.
-
-    The tail of their number beyond its mean by one or more is inside that of a binomial (Hoeffding 1956); one
-    event is the case where it may be less, and the sum of all probabilities bounds its chance.
-    """
-    if events <= 1:
-        return events * alpha / n
-    return float(betaincinv(events, n - events + 1, alpha))
-
-
-def chance_of_as_many(events: int, n: int, mean: float) -> float:
-    """Return the largest chance of so many of n independent events whose mean probability is `mean`."""
-    if mean <= 0 or events == 0:
-        return float(mean >= 0 and events == 0)
-    return min(1.0, n * mean) if events == 1 else float(betainc(events, n - events + 1, mean))

@@ -142,7 +142,7 @@ class CombinationDetails(Details):
             Regions with about equally many instances, chosen without looking at labels. Their p-values take
             the combination as given.
         """
-        found: LocalDeviations = self.combination.regions(
+        deviations: LocalDeviations = self.combination.regions(
             predictions, labels, features, space, names, n_resamples, rng
         )
-        return found
+        return deviations

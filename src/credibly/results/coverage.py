@@ -99,16 +99,18 @@ class SetCoverage(Result):
     @property
     def estimates(self) -> dict[str, Estimate]:
         """Coverage, size and, of intervals, their score by name."""
-        found = (self.coverage, self.size, self.score)
-        return {one.name: one for one in found if one is not None}
+        estimates = (self.coverage, self.size, self.score)
+        return {estimate.name: estimate for estimate in estimates if estimate is not None}
 
     def rejects(self, level: float = 0.05) -> bool:
         """Tell whether any of the tests rejects the claim; the chance of a false yes is at most `level`."""
         require_level(level)
-        return any(one.deciding_pvalue <= level for one in self.tests.values())
+        return any(test.deciding_pvalue <= level for test in self.tests.values())
 
     def __str__(self) -> str:
         share = 100 * self.coverage.value
-        held = f"{100 * self.claimed:.4g} % {self.kind} contain {share:.4g} % of {counted(self.n, 'label')}"
+        coverage = (
+            f"{100 * self.claimed:.4g} % {self.kind} contain {share:.4g} % of {counted(self.n, 'label')}"
+        )
         tested = "" if self.pvalue is None else f", p = {self.pvalue:.3g}"
-        return f"{held}{tested}; mean {'width' if self.score else 'size'} {self.size.value:.4g}"
+        return f"{coverage}{tested}; mean {'width' if self.score else 'size'} {self.size.value:.4g}"

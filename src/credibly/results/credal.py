@@ -147,8 +147,8 @@ class CredalDetails(WeightsDetails):
                 f"The truth lies outside the set, and no combination that was found is calibrated{pointed}."
             )
         if outcome == "witness alone":
-            told = validity.sentence(level, class_names).removesuffix(".")
-            return f"{told}; some combination may still be calibrated."
+            outside = validity.sentence(level, class_names).removesuffix(".")
+            return f"{outside}; some combination may still be calibrated."
         if outcome == "weights alone":
             return f"{_rejected(calibration)}; given the predictions, the set may contain the truth."
         return Details._sentence(self, test, level, class_names)

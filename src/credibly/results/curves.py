@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Mapping
 from typing import Any, Literal
 
@@ -10,9 +11,10 @@ import numpy as np
 
 from credibly._arrays.namespace import HostArray
 from credibly._arrays.notes import counted
+from credibly._arrays.standard_errors import factor
 from credibly.results.base import Result, WithPvalue
 from credibly.results.decompositions import ScoreSplit
-from credibly.results.estimates import Estimate, factor
+from credibly.results.estimates import Estimate
 
 
 @dataclasses.dataclass(frozen=True)
@@ -88,17 +90,16 @@ class SpreadCurve(Result):
     def __str__(self) -> str:
         ratio = self.observed / self.stated
         at = int(np.abs(ratio - 1.0).argmax())
-        said = (
+        farthest = (
             f"spread curve (n = {self.n}): errors are {ratio[at]:.3g} times the stated spread of "
             f"{self.stated[at]:.4g}, the farthest of {counted(self.stated.size, 'bin')}"
         )
         if self.band is None or self.level is None:
-            return said
+            return farthest
         outside = int(((self.observed < self.band[0]) | (self.observed > self.band[1])).sum())
         chance = (1.0 - self.level) * self.stated.size
-        return (
-            f"{said}; {outside} outside the {100 * self.level:.4g} % band ({chance:.2g} expected by chance)"
-        )
+        band = f"{100 * self.level:.4g} % band ({chance:.2g} expected by chance)"
+        return f"{farthest}; {outside} outside the {band}"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -220,6 +221,8 @@ class MurphyCurve(Result):
         Number of independent clusters, if rows belong together.
     degrees_of_freedom : ndarray (t,) or None
         Degrees of freedom of Student's t, if rows belong together.
+    share : float
+        Share of the instances that are of the class.
     """
 
     name: str
@@ -232,12 +235,23 @@ class MurphyCurve(Result):
     notes: tuple[str, ...] = ()
     n_clusters: int | None = None
     degrees_of_freedom: HostArray | None = None
+    share: float = math.nan
 
     @property
     def band(self) -> tuple[HostArray, HostArray]:
         """Lower and upper end of the interval at each threshold."""
         half = factor(self.level, self.degrees_of_freedom) * self.stderr
         return np.maximum(self.cost - half, 0.0), self.cost + half
+
+    @property
+    def net_benefit(self) -> HostArray:
+        """The decision curve: share of events minus cost / (1 - t); acting for nobody has 0."""
+        return self.share - self.cost / (1.0 - self.thresholds)
+
+    @property
+    def net_benefit_of_all(self) -> HostArray:
+        """The decision curve of acting for everybody."""
+        return self.share - (1.0 - self.share) * self.thresholds / (1.0 - self.thresholds)
 
     def __str__(self) -> str:
         worst = int(self.cost.argmax())

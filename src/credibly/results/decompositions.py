@@ -10,8 +10,9 @@ import numpy as np
 
 from credibly._arrays.errors import UnsupportedError
 from credibly._arrays.namespace import HostArray
+from credibly._arrays.standard_errors import factor
 from credibly.results.base import Result, require_level
-from credibly.results.estimates import Estimate, Estimates, RootEstimate, factor
+from credibly.results.estimates import Estimate, Estimates, RootEstimate
 
 T = TypeVar("T")
 

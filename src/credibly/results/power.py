@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from credibly._arrays.errors import nearest, one_of, require
 from credibly._arrays.namespace import HostArray
 from credibly.results.base import Result
+from credibly.results.numbers import points_as_given
 
 
 @dataclasses.dataclass(frozen=True)
@@ -66,8 +67,8 @@ class PowerCurve(Result):
             statistic in power, "must be one of the check", nearest(statistic, power), statistic=statistic
         )
         ordered = sorted(zip(self.grid.tolist(), power[statistic] >= self.wanted, strict=True))
-        below = [amount for amount, found in itertools.takewhile(lambda at: at[1], ordered)]
-        above = [amount for amount, found in itertools.takewhile(lambda at: at[1], reversed(ordered))]
+        below = [amount for amount, reached in itertools.takewhile(lambda at: at[1], ordered)]
+        above = [amount for amount, reached in itertools.takewhile(lambda at: at[1], reversed(ordered))]
         return (
             max((amount for amount in below if amount < self.neutral), default=None),
             min((amount for amount in above if amount > self.neutral), default=None),
@@ -77,8 +78,8 @@ class PowerCurve(Result):
         head = f"Power of {self.injection} (level {self.level:g}, {self.n_repeats} data sets per amount)"
         noticed = [
             f"  {hypothesis}, {statistic}: power {self.wanted:g} from {self._noticed(statistic, hypothesis)}"
-            for hypothesis, own in self.power.items()
-            for statistic in own
+            for hypothesis, by_statistic in self.power.items()
+            for statistic in by_statistic
         ]
         return "\n".join([head, *noticed])
 
@@ -134,22 +135,18 @@ class LabelPlan(Result):
             How many instances, for what, and whether enough were given.
         """
         sure, likely = f"{100 * self.level:.4g} %", f"{100 * self.power:.4g} %"
-        told = {
-            "width": f"a {sure} interval for the average gap that is {_points(self.width)} wide",
-            "gap": f"a test that detects an average gap of {_points(self.gap)} ({likely} of the time)",
-            "margin": f"a certificate that a calibrated model is within {_points(self.margin)} ({sure} sure, "
+        width, gap, margin = (points_as_given(size or 0.0) for size in (self.width, self.gap, self.margin))
+        words = {
+            "width": f"a {sure} interval for the average gap that is {width} wide",
+            "gap": f"a test that detects an average gap of {gap} ({likely} of the time)",
+            "margin": f"a certificate that a calibrated model is within {margin} ({sure} sure, "
             f"reached {likely} of the time)",
         }
-        aims = " and for ".join(told[name] for name in self.aims)
-        found = f"Label {self.instances} instances: enough for {aims}."
+        aims = " and for ".join(words[name] for name in self.aims)
+        sentence = f"Label {self.instances} instances: enough for {aims}."
         if self.instances > self.n:
-            found += f" These are only {self.n}: find {self.instances - self.n} more like them."
-        return found
+            sentence += f" These are only {self.n}: find {self.instances - self.n} more like them."
+        return sentence
 
     def __str__(self) -> str:
         return self.sentence()
-
-
-def _points(share: float | None) -> str:
-    size = f"{100 * (share or 0.0):.4g}"
-    return f"{size} point" if size == "1" else f"{size} points"

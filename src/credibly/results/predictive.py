@@ -44,7 +44,8 @@ class HypothesisCheck(Tested, Result):
     def to_dict(self) -> dict[str, Any]:
         """Return everything in JSON-safe types; groups without their replicates."""
         groups = {
-            group: {name: one.summary() for name, one in own.items()} for group, own in self.groups.items()
+            group: {name: check.summary() for name, check in checks.items()}
+            for group, checks in self.groups.items()
         }
         return {**Result.to_dict(dataclasses.replace(self, groups={})), "groups": groups}
 
@@ -90,8 +91,8 @@ class PredictiveCheck(Tested, Result):
     @property
     def hypotheses(self) -> dict[str, HypothesisCheck]:
         """What was tested, the Bayesian hypothesis first."""
-        found = {"bayesian": self.bayesian, "independent": self.independent}
-        return {name: one for name, one in found.items() if one is not None}
+        checks = {"bayesian": self.bayesian, "independent": self.independent}
+        return {name: check for name, check in checks.items() if check is not None}
 
     @property
     def checks(self) -> Mapping[str, HypotestResult[CheckDetails]]:
@@ -140,9 +141,9 @@ class PredictiveCheck(Tested, Result):
         groups = self._groups(hypothesis)
         words: tuple[Word, ...] = ("conflict", "no conflict found", "cannot tell")
         counts = {name: dict.fromkeys(words, 0) for name in self.statistics}
-        for own in groups.values():
-            for name, one in own.items():
-                counts[name][one.verdict(level)] += 1
+        for checks in groups.values():
+            for name, check in checks.items():
+                counts[name][check.verdict(level)] += 1
         return counts
 
     def _groups(self, hypothesis: str | None) -> Mapping[str, Mapping[str, HypotestResult[CheckDetails]]]:
@@ -206,16 +207,16 @@ class PredictiveCheck(Tested, Result):
 
     def summary(self) -> dict[str, Any]:
         """Return everything in JSON-safe types, except predictions, replicates and single members."""
-        found = self.to_dict()
+        written = self.to_dict()
         for name in self.hypotheses:
-            part = found[name]
+            part = written[name]
             del part["members"]
-            part["checks"] = {key: one.summary() for key, one in self.under(name).checks.items()}
-        return found
+            part["checks"] = {key: check.summary() for key, check in self.under(name).checks.items()}
+        return written
 
     def __str__(self) -> str:
         lines = [f"Predictive check of {self.kind} (n = {self.n}, m = {self.m})"]
-        for one in self.hypotheses.values():
-            lines.append(f"  {one.name}: {one.hypothesis}")
-            lines += [f"    {check}" for check in one.checks.values()]
+        for check in self.hypotheses.values():
+            lines.append(f"  {check.name}: {check.hypothesis}")
+            lines += [f"    {check}" for check in check.checks.values()]
         return "\n".join(lines)

@@ -40,11 +40,11 @@ class Change(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything in JSON-safe types, except the replicates of the tests, which take most space."""
-        found = super().to_dict()
+        written = super().to_dict()
         for name in ("test_before", "test_after"):
-            if found[name] is not None:
-                found[name].pop("null_distribution")
-        return found
+            if written[name] is not None:
+                written[name].pop("null_distribution")
+        return written
 
 
 @dataclasses.dataclass(frozen=True)
@@ -114,29 +114,29 @@ class RecalibrationReport(Result):
         str or None
             Name of the method; even a difference within the noise counts, so look at the interval.
         """
-        known = {name for one in self.methods.values() for name in one.changes}
+        known = {name for method in self.methods.values() for name in method.changes}
         if statistic is None:
             statistic = "crps" if "crps" in known else "log_loss"
         require(
             statistic in known, "must be one of the report", nearest(statistic, known), statistic=statistic
         )
-        found = {
-            name: one.changes[statistic].difference.value
-            for name, one in self.methods.items()
-            if statistic in one.changes
+        changes = {
+            name: method.changes[statistic].difference.value
+            for name, method in self.methods.items()
+            if statistic in method.changes
         }
-        best = min(found, key=lambda name: found[name])
-        return best if found[best] < 0 else None
+        best = min(changes, key=lambda name: changes[name])
+        return best if changes[best] < 0 else None
 
     def __str__(self) -> str:
         lines = [f"Recalibration, {self.n} instances, {self.n_folds} folds"]
-        for name, one in self.methods.items():
-            if one.failure is not None:
-                lines.append(f"  {name}: not fitted, {one.failure}")
+        for name, method in self.methods.items():
+            if method.failure is not None:
+                lines.append(f"  {name}: not fitted, {method.failure}")
                 continue
-            lines.append(f"  {name} ({one.description})")
+            lines.append(f"  {name} ({method.description})")
             lines += [
                 f"    {change.name} {change.before.value:.4g} -> {change.after.value:.4g}"
-                for change in one.changes.values()
+                for change in method.changes.values()
             ]
         return "\n".join(lines)

@@ -137,12 +137,12 @@ class EpistemicScore(Result):
 
     def summary_dict(self) -> dict[str, Any]:
         """Return what `to_dict` does without the arrays over instances: short for any n."""
-        found = self.to_dict()
-        for one in (found, found["average"]):
+        written = self.to_dict()
+        for score in (written, written["average"]):
             for name in (*PARTS, "right", "confidence", "entropy"):
-                if one is not None:
-                    one.pop(name)
-        return found
+                if score is not None:
+                    score.pop(name)
+        return written
 
     def __str__(self) -> str:
         used = f", measure {self.settings['measure']}" if "measure" in self.settings else ""

@@ -32,9 +32,9 @@ def smallest_pvalue(n_clusters: int) -> float:
     return float(2.0 ** (1 - min(n_clusters, 1000)))
 
 
-def _alike(values: HostArray, one: float) -> HostArray:
+def _alike(values: HostArray, number: float) -> HostArray:
     """Tell which values are equal up to rounding, as ties of p-values are."""
-    return np.isclose(values, one, rtol=1e-12, atol=0.0)
+    return np.isclose(values, number, rtol=1e-12, atol=0.0)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -257,8 +257,8 @@ class HypotestResult(WithPvalue, Result, Generic[Known]):
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything in JSON-safe types, with the fields of the details and the name of their type."""
-        found = super().to_dict()
-        return {**found, **found["details"], "details": type(self.details).__name__}
+        written = super().to_dict()
+        return {**written, **written["details"], "details": type(self.details).__name__}
 
     def summary(self) -> dict[str, Any]:
         """Return the JSON-safe fields without replicates: what a table of groups needs."""
@@ -296,14 +296,15 @@ class CheckDetails(Details):
     member_pvalue : float or None
         Two-sided p-value that counts the truth as one more member, drawn from the population that the members
         were drawn from. Every member is left out in turn: its labels and the observed ones are scored against
-        the mean of the others. A conflict requires this p-value to be small as well; if only this one is not,
-        another member might explain the labels, and the check cannot tell.
+        the mean of the others (39 members are, if there are more). A conflict requires this p-value to be
+        small as well; if only this one is not, another member might explain the labels, and the check cannot
+        tell.
     member_rule : {"ranks", "spread"} or None
         How `member_pvalue` compares labels and members. "ranks", from 39 members on: no assumption about
-        members or statistic; with one label vector per member it rejects at most twice as often as its level
-        says (jackknife+), in simulations about as often. "spread", for fewer: distance of the labels from
-        the members in units of the differences between members, with Student's t for m - 1 degrees of
-        freedom; it keeps its level if the values of members are roughly normal.
+        members or statistic; at a level of 5 % or more it rejects at most twice as often as the level says
+        (jackknife+), in simulations about as often. "spread", for fewer, and for labels beyond all members,
+        where ranks can go no lower: distance of the labels from the members in units of the differences
+        between members, with Student's t; it keeps its level if the values of members are roughly normal.
     group : str or None
         Which group of instances; None for all.
     """

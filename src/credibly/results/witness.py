@@ -14,6 +14,7 @@ from credibly._arrays.namespace import HostArray
 from credibly._arrays.notes import counted
 from credibly.results.base import Result
 from credibly.results.combinations import CombinationDetails
+from credibly.results.numbers import tenths
 from credibly.results.tests import HypotestResult, Word
 
 _MOST_LISTED = 5
@@ -73,15 +74,15 @@ class WitnessDirection(Result):
             For example "class 3 occurs more often than any distribution in the set says (...)".
         """
         often = "more often" if self.more else "less often"
-        limit = f"at least {100 * self.lower:.1f} %"
+        limit = f"at least {tenths(self.lower)}"
         if self.more:
-            limit = f"at most {100 * self.upper:.1f} %" if self.upper >= 0.0005 else "less than 0.1 %"
+            limit = f"at most {tenths(self.upper)}" if self.upper >= 0.0005 else "less than 0.1 %"
         where = self.where and f", mostly where {self.where}"
         if self.where_label is not None:
             where = where.replace(f"class {self.where_label}", _class_name(self.where_label, class_names))
         return (
             f"{self.name(class_names)} occurs {often} than any distribution in the set says: "
-            f"{100 * self.observed:.1f} % of {self.n} instances, where the set says {limit}{where}"
+            f"{tenths(self.observed)} of {self.n} instances, where the set says {limit}{where}"
         )
 
 
@@ -227,8 +228,8 @@ class WitnessDetails(CombinationDetails):
 
     def _text(self, test: HypotestResult[Any]) -> str:
         where = self.where()
-        told = f"; {where}" if where and test.pvalue <= 0.05 else ""
+        pointed = f"; {where}" if where and test.pvalue <= 0.05 else ""
         return (
             f"witness given {self.given}: p = {test.pvalue:.3g} (exact {self.exact_pvalue:.3g}): "
-            f"{test.verdict()}{told}"
+            f"{test.verdict()}{pointed}"
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -14,6 +14,7 @@ from credibly._arrays.errors import InputError, InputTypeError, require
 from credibly._arrays.namespace import HostArray
 from credibly._arrays.progress import Progress
 from credibly.io.extras import pip, require_module
+from credibly.io.roles import ReadOptions
 from credibly.predictions import Dataset, LabelCounts, Rows
 from credibly.predictions.labels import no_weight
 from credibly.scale.engines import Cluster
@@ -33,12 +34,8 @@ class DaskScan(Rows):
         All rows, cut at the same places.
     beside : dict of str to dask.array
         ``weight``, ``groups``, ``features`` and ``clusters`` of the rows, where there are some, cut alike.
-    kind : str or None
-        What the numbers are.
-    member_axis : int or None
-        Where the members are.
-    member_weights : sequence of float or None
-        Weights of the members.
+    options : ReadOptions
+        Kind, axis and weights of the members.
     engine : Engine
         A cluster, or Dask's own threads.
     """
@@ -46,14 +43,12 @@ class DaskScan(Rows):
     predictions: Any
     labels: Any
     beside: dict[str, Any]
-    kind: str | None
-    member_axis: int | None
-    member_weights: Sequence[float] | None
+    options: ReadOptions
     engine: Engine
 
     @property
     def _row_axis(self) -> int:
-        return 1 if self.member_axis == 0 and self.predictions.ndim == 3 else 0
+        return 1 if self.options.member_axis == 0 and self.predictions.ndim == 3 else 0
 
     @property
     def n(self) -> int:  # type: ignore[override]
@@ -61,7 +56,7 @@ class DaskScan(Rows):
         return int(self.predictions.shape[self._row_axis])
 
     @cached_property
-    def sample(self) -> Dataset:
+    def example(self) -> Dataset:
         """The first rows: they tell what kind of predictions and labels all of them are."""
         return first_rows(next(iter(self._tasks(_itself))).compute())
 
@@ -74,18 +69,18 @@ class DaskScan(Rows):
         """Return ``work(chunk)`` for all blocks, kept where they are worked on."""
         if not isinstance(self.engine, Cluster):
             return list(self.map(work))
-        expected = Shape.of(self.sample)
+        expected = Shape.of(self.example)
         tasks = self._tasks(lambda chunk, name: work_on(work, expected, chunk, name))
         return [self.engine.client.compute(task) for task in tasks]
 
     def map(self, work: Callable[[Dataset], T], progress: Progress | None = None) -> Iterator[T]:
         """Yield ``work(chunk)`` for all blocks in the order of their rows."""
-        expected = Shape.of(self.sample)
+        expected = Shape.of(self.example)
         done = 0
         rows = self.predictions.chunks[self._row_axis]
         tasks = self._tasks(lambda chunk, name: work_on(work, expected, chunk, name))
-        for length, found in zip(rows, self._run(tasks), strict=True):
-            yield found
+        for length, result in zip(rows, self._run(tasks), strict=True):
+            yield result
             done += length
             if progress is not None:
                 progress(done, self.n)
@@ -109,12 +104,11 @@ class DaskScan(Rows):
             rows = slice(start, start + length)
             block = self.predictions[:, rows] if self._row_axis else self.predictions[rows]
             beside = {name: array[rows] for name, array in self.beside.items()}
-            beside |= {"member_weights": self.member_weights}
-            yield run(use, place, start, block, self.labels[rows], beside, self.kind, self.member_axis)
+            yield run(use, place, start, block, self.labels[rows], beside, self.options)
             start += length
 
     def __repr__(self) -> str:
-        kind = type(self.sample.predictions).__name__
+        kind = type(self.example.predictions).__name__
         return (
             f"Scan(n={self.n}, {kind}, {len(self.labels.chunks[0])} Dask blocks, engine={self.engine.name})"
         )
@@ -124,54 +118,53 @@ def scan_dask(
     predictions: Any,
     labels: Any,
     beside: dict[str, Any],
-    kind: str | None,
-    member_axis: int | None,
-    member_weights: Sequence[float] | None,
+    options: ReadOptions,
     engine: Engine,
 ) -> DaskScan:
     """Return Dask arrays as chunks; labels and weights are cut where the predictions are."""
     array = require_module("dask.array", "a Dask array", pip("dask"))
     require_labels(labels)
 
-    def lazy(given: Any, name: str) -> Any:
-        if hasattr(given, "to_dask_array"):  # a table: its lengths have to be counted
-            given = given.to_dask_array(lengths=True)
-        if not hasattr(given, "__dask_graph__"):
-            return array.from_array(np.asarray(given), chunks=-1)
-        if not isinstance(given, array.Array):
-            rule, found = "must be an array or a table of Dask", f"got {type(given).__name__}"
+    def lazy(source: Any, name: str) -> Any:
+        if hasattr(source, "to_dask_array"):  # a table: its lengths have to be counted
+            source = source.to_dask_array(lengths=True)
+        if not hasattr(source, "__dask_graph__"):
+            return array.from_array(np.asarray(source), chunks=-1)
+        if not isinstance(source, array.Array):
+            rule, evidence = "must be an array or a table of Dask", f"got {type(source).__name__}"
             remedy = "Make one: `dask.array.from_delayed`, or `to_dask_array(lengths=True)`."
-            raise InputTypeError(f"`{name}`", rule, found, remedy)
-        if any(length != length for length in given.shape):
+            raise InputTypeError(f"`{name}`", rule, evidence, remedy)
+        if any(length != length for length in source.shape):
             raise InputError(
                 f"`{name}`",
                 "must know the lengths of its blocks",
                 "some are unknown",
                 f"Call `{name}.compute_chunk_sizes()` first.",
             )
-        return given
+        return source
 
     predictions = lazy(predictions, "predictions")
     labels = lazy(labels.counts if isinstance(labels, LabelCounts) else labels, "labels")
-    n, axis = rows_and_axis(predictions, len(labels), member_axis, "predictions")
+    n, axis = rows_and_axis(predictions, len(labels), options.member_axis, "predictions")
     row_axis = 1 if axis == 0 and predictions.ndim == 3 else 0
     whole = {other: -1 for other in range(predictions.ndim) if other != row_axis}
     predictions = predictions.rechunk(whole)
 
-    def cut(given: Any, name: str) -> Any:
-        fits, rule = len(given) == n, f"must have one entry per prediction ({n})"
-        require(fits, rule, "Check both.", **{name: len(given)})
-        return given.rechunk({0: predictions.chunks[row_axis]})
+    def cut(array_of_rows: Any, name: str) -> Any:
+        fits, rule = len(array_of_rows) == n, f"must have one entry per prediction ({n})"
+        require(fits, rule, "Check both.", **{name: len(array_of_rows)})
+        return array_of_rows.rechunk({0: predictions.chunks[row_axis]})
 
     names = {"weight": "sample_weight"}
-    given = {
-        name: cut(lazy(one, names.get(name, name)), names.get(name, name))
-        for name, one in beside.items()
-        if one is not None
+    beside_rows = {
+        name: cut(lazy(source, names.get(name, name)), names.get(name, name))
+        for name, source in beside.items()
+        if source is not None
     }
-    if "weight" in given and not bool((given["weight"] != 0).any().compute()):
+    if "weight" in beside_rows and not bool((beside_rows["weight"] != 0).any().compute()):
         raise no_weight()
-    return DaskScan(predictions, cut(labels, "labels"), given, kind, axis, member_weights, engine)
+    options = dataclasses.replace(options, member_axis=axis)
+    return DaskScan(predictions, cut(labels, "labels"), beside_rows, options, engine)
 
 
 def _itself(chunk: Dataset, name: str) -> Dataset:
@@ -185,10 +178,9 @@ def _on_block(
     block: Any,
     labels: Any,
     beside: dict[str, Any],
-    kind: str | None,
-    member_axis: int | None,
+    options: ReadOptions,
 ) -> Any:
     """Check one block, in the process that holds it, and work on it."""
     observed = labels if labels.ndim == 1 else LabelCounts(labels)
-    piece = ArrayPiece(start, start + len(labels), block, observed, kind, member_axis, **beside)
+    piece = ArrayPiece(start, start + len(labels), block, observed, options=options, **beside)
     return use(piece.chunk(), f"block {place} of the predictions")

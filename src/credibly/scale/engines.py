@@ -29,7 +29,7 @@ AHEAD = 4
 RUN_AGAIN = "Finished parts are kept if `out` was given: run it again."
 
 
-class Pool(Engine):
+class Executors(Engine):
     """An executor of `concurrent.futures`: threads or processes of this machine.
 
     Parameters
@@ -46,7 +46,7 @@ class Pool(Engine):
 
     def map(self, function: Callable[[S], T], inputs: Iterable[S]) -> Iterator[T]:
         """Yield results in order; a few inputs per worker are under way at a time."""
-        return self.in_order(self._submit(function, one) for one in inputs)
+        return self.in_order(self._submit(function, item) for item in inputs)
 
     def unordered(self, function: Callable[[S], T], inputs: Sequence[S]) -> Iterator[tuple[int, T]]:
         """Yield results as they come; a few inputs per worker are under way at a time."""
@@ -57,8 +57,8 @@ class Pool(Engine):
             room = self._room()
             try:
                 while True:
-                    for place, one in islice(todo, room - len(places)):
-                        future = self._submit(function, one)
+                    for place, item in islice(todo, room - len(places)):
+                        future = self._submit(function, item)
                         places[future] = place
                         future.add_done_callback(done.put)
                     if not places:
@@ -89,10 +89,10 @@ class Pool(Engine):
             finally:  # also when the caller stops early
                 self._drop(waiting)
 
-    def _submit(self, function: Callable[..., T], *given: Any) -> Any:
+    def _submit(self, function: Callable[..., T], *arguments: Any) -> Any:
         if self._processes:
-            _require_picklable((function, given))
-        return self.executor.submit(function, *given)
+            _require_picklable((function, arguments))
+        return self.executor.submit(function, *arguments)
 
     def _room(self) -> int:
         """Return how many inputs may be under way: all, where the executor does not say its workers."""
@@ -107,7 +107,7 @@ class Pool(Engine):
         return _living_workers()
 
 
-class Cluster(Pool):
+class Cluster(Executors):
     """The workers of a `distributed.Client`; what a killed worker had is computed again by another.
 
     Not the executor that a client can give: its futures cannot be arguments of tasks, so that sums would
@@ -126,7 +126,7 @@ class Cluster(Pool):
 
     def held(self, function: Callable[[S], T], inputs: Iterable[S]) -> list[Any]:
         """Return futures: results stay with the workers, and a lost one is computed again from its input."""
-        return [self._submit(function, one) for one in inputs]
+        return [self._submit(function, item) for item in inputs]
 
     def folds(
         self, step: Callable[..., Any], chains: Iterable[Chain], finish: Callable[[Any], T]
@@ -135,15 +135,15 @@ class Cluster(Pool):
 
         def last(chain: Chain) -> Any:
             total = None
-            for given in chain:
-                total = self._submit(step, total, *given)
+            for arguments in chain:
+                total = self._submit(step, total, *arguments)
             return self._submit(finish, total)
 
         return self.in_order(last(chain) for chain in chains)
 
-    def _submit(self, function: Callable[..., Any], *given: Any) -> Any:
+    def _submit(self, function: Callable[..., Any], *arguments: Any) -> Any:
         # pure=False: the same function on the same rows must run again when it is asked for again
-        return self.client.submit(function, *given, pure=False)
+        return self.client.submit(function, *arguments, pure=False)
 
     def _room(self) -> int:
         return max(2, AHEAD * len(self.client.nthreads()))
@@ -169,10 +169,10 @@ def _living_workers() -> Iterator[None]:
         ) from error
 
 
-def _require_picklable(given: tuple[Any, ...]) -> None:
+def _require_picklable(task: tuple[Any, ...]) -> None:
     """Raise unless processes can be told what to do."""
     try:
-        pickle.dumps(given)
+        pickle.dumps(task)
     except (pickle.PicklingError, AttributeError, TypeError) as error:
         raise InputTypeError(
             "what is sent to an engine of processes",
@@ -201,7 +201,7 @@ def as_engine(engine: Any) -> Engine:
     if named is None or (isinstance(named, str) and named == "serial"):
         return Engine()
     if isinstance(named, concurrent.futures.Executor):
-        return Pool(named)
+        return Executors(named)
     if hasattr(named, "submit") and hasattr(named, "nthreads"):
         return Cluster(named)
     raise InputTypeError(

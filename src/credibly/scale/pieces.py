@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from credibly._arrays.checks import InvalidRowsError, as_array
 from credibly._arrays.errors import InputError, Remedy, require
 from credibly._arrays.namespace import is_numpy, is_torch, namespace, tiles
 from credibly.io import load, local_copy, map_npy, read_rows, rows_of
+from credibly.io.roles import ReadOptions
 from credibly.predictions import Dataset, LabelCounts, Predictions, as_labels
 from credibly.predictions.clusters import as_ids, as_names
 from credibly.predictions.dataset import each_attribute
@@ -34,7 +35,7 @@ class Piece(ABC):
     groups: Any = dataclasses.field(default=None, kw_only=True)
     clusters: Any = dataclasses.field(default=None, kw_only=True)
     features: Any = dataclasses.field(default=None, kw_only=True)
-    member_weights: Sequence[float] | None = dataclasses.field(default=None, kw_only=True)
+    options: ReadOptions = dataclasses.field(default=ReadOptions(), kw_only=True)
 
     @abstractmethod
     def read(self) -> Dataset:
@@ -57,24 +58,24 @@ class Piece(ABC):
 
     def chunk(self) -> Dataset:
         """Read, check and return the rows."""
-        found = self.found()
-        if found.labels is None:
+        data = self.found()
+        if data.labels is None:
             raise InputError(self.name, "must have labels", "it has none", "Give `labels=`.")
-        if len(found.predictions) != self.stop - self.start:
+        if len(data.predictions) != self.stop - self.start:
             raise InputError(
                 self.name,
                 f"must keep its {self.stop - self.start} rows while it is used",
-                f"it now has {len(found.predictions)}",
+                f"it now has {len(data.predictions)}",
                 "Do not write to the data during a run.",
             )
-        groups = found.groups if self.groups is None else self.groups
-        clusters = found.clusters if self.clusters is None else self.clusters
+        groups = data.groups if self.groups is None else self.groups
+        clusters = data.clusters if self.clusters is None else self.clusters
         return dataclasses.replace(
-            found,
-            labels=as_labels(found.predictions, found.labels, self.weight, some_rows=True),
+            data,
+            labels=as_labels(data.predictions, data.labels, self.weight, some_rows=True),
             groups=each_attribute(plain_names, groups),
-            clusters=None if clusters is None else as_ids(clusters, len(found.predictions)),
-            features=found.features if self.features is None else self.features,
+            clusters=None if clusters is None else as_ids(clusters, len(data.predictions)),
+            features=data.features if self.features is None else self.features,
             start=self.start,
         )
 
@@ -95,10 +96,7 @@ class FilePiece(Piece):
 
     path: str
     labels: str | None
-    kind: str | None
-    member_axis: int | None
     offset: int | None = None
-    said: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -109,25 +107,12 @@ class FilePiece(Piece):
         """Read the file as `load` does."""
         if self.offset is None or self.labels is None:
             with local_copy(self.path) as path, local_copy(self.labels) as labels:
-                return load(
-                    path,
-                    kind=self.kind,
-                    labels=labels,
-                    member_axis=self.member_axis,
-                    member_weights=self.member_weights,
-                    **self.said,
-                )
+                return load(path, **{**vars(self.options), "labels": labels})
         rows = slice(self.start - self.offset, self.stop - self.offset)
         observed = map_npy(self.labels)[rows]
-        return rows_of(
-            read_rows(self.path, rows, self.member_axis),
-            observed if observed.ndim == 1 else LabelCounts(observed),
-            kind=self.kind,
-            member_axis=self.member_axis,
-            member_weights=self.member_weights,
-            name=self.path,
-            first=rows.start,
-        )
+        array = read_rows(self.path, rows, self.options.member_axis)
+        counts = observed if observed.ndim == 1 else LabelCounts(observed)
+        return rows_of(array, counts, self.options, name=self.path, first=rows.start)
 
 
 def cut(array: Any, rows: slice, member_axis: int | None) -> Any:
@@ -143,8 +128,6 @@ class ArrayPiece(Piece):
 
     array: Any
     labels: Any
-    kind: str | None
-    member_axis: int | None
 
     @property
     def name(self) -> str:
@@ -154,7 +137,7 @@ class ArrayPiece(Piece):
     def read(self) -> Dataset:
         """Check the rows."""
         if isinstance(self.array, Predictions):
-            if self.member_weights is not None:
+            if self.options.member_weights is not None:
                 raise InputError(
                     "`member_weights`",
                     "apply to files and arrays",
@@ -162,61 +145,42 @@ class ArrayPiece(Piece):
                     "Give the weights where the predictions are made: `Ensemble(probs, weights=w)`.",
                 )
             return Dataset(self.array, self.labels)
-        return rows_of(
-            self.array,
-            self.labels,
-            kind=self.kind,
-            member_axis=self.member_axis,
-            member_weights=self.member_weights,
-            name="predictions",
-            first=self.start,
-        )
+        return rows_of(self.array, self.labels, self.options, name="predictions", first=self.start)
 
 
 _CHUNK_ELEMENTS = 2**22
 
 
 def array_pieces(
-    predictions: Any,
-    labels: Any,
-    weight: Any,
-    kind: str | None,
-    member_axis: int | None,
-    chunk_rows: int | None,
+    predictions: Any, labels: Any, weight: Any, options: ReadOptions, chunk_rows: int | None
 ) -> list[ArrayPiece]:
     """Return the pieces of predictions with their labels, or of a sequence of such parts."""
     parts = [(predictions, labels, weight)]
     if labels is None and weight is None and _is_parts(predictions):
         parts = [(*part, None)[:3] for part in predictions]
-    held: list[ArrayPiece] = []
+    pieces: list[ArrayPiece] = []
     for part in parts:
-        held += _array_pieces(*part, kind, member_axis, chunk_rows, held[-1].stop if held else 0)
-    _require_weight([piece.weight for piece in held])
-    return held
+        pieces += _array_pieces(*part, options, chunk_rows, pieces[-1].stop if pieces else 0)
+    _require_weight([piece.weight for piece in pieces])
+    return pieces
 
 
 def _require_weight(weights: Sequence[Any]) -> None:
     """Raise unless all parts have weights, or none, and some row has one that is not 0."""
-    given = [weight for weight in weights if weight is not None]
-    if len(given) not in (0, len(weights)):
+    known = [weight for weight in weights if weight is not None]
+    if len(known) not in (0, len(weights)):
         raise InputError(
             "`sample_weight`",
             "must be given for all parts or for none",
-            f"{len(given)} of {len(weights)} have it",
+            f"{len(known)} of {len(weights)} have it",
             "Give the others weights of 1.",
         )
-    if given and not any(bool(namespace(weight).any(weight != 0)) for weight in given):
+    if known and not any(bool(namespace(weight).any(weight != 0)) for weight in known):
         raise no_weight()
 
 
 def _array_pieces(
-    array: Any,
-    labels: Any,
-    weight: Any,
-    kind: str | None,
-    member_axis: int | None,
-    chunk_rows: int | None,
-    offset: int,
+    array: Any, labels: Any, weight: Any, options: ReadOptions, chunk_rows: int | None, offset: int
 ) -> Iterator[ArrayPiece]:
     require_labels(labels)
     labels = labels if isinstance(labels, LabelCounts) else _in_memory(labels, "labels")
@@ -226,16 +190,17 @@ def _array_pieces(
         n, axis, leading = len(array), None, array._leading
     else:
         array = leading = _in_memory(array, "predictions")
-        n, axis = rows_and_axis(array, n_labels, member_axis, "predictions")
+        n, axis = rows_and_axis(array, n_labels, options.member_axis, "predictions")
+    options = dataclasses.replace(options, member_axis=axis)
     for name, other in (
         ("labels", n_labels),
         ("sample_weight", n if weight is None else _length(weight)),
     ):
         require(other == n, f"must have one entry per prediction ({n})", "Check both.", **{name: other})
     for rows in tiles(n, rows_per_chunk(leading, n, chunk_rows)):
-        own = None if weight is None else weight[rows]
-        start, stop = offset + rows.start, offset + rows.stop
-        yield ArrayPiece(start, stop, cut(array, rows, axis), labels[rows], kind, axis, weight=own)
+        part, start, stop = cut(array, rows, axis), offset + rows.start, offset + rows.stop
+        weights = None if weight is None else weight[rows]
+        yield ArrayPiece(start, stop, part, labels[rows], weight=weights, options=options)
 
 
 def _length(weight: Any) -> int:

@@ -19,6 +19,7 @@ from credibly._arrays.engines import Engine
 from credibly._arrays.errors import InputError
 from credibly._arrays.namespace import HostArray, as_float64, to_host
 from credibly._arrays.progress import Progress
+from credibly.io.roles import ReadOptions
 from credibly.predictions import ClassPredictions, Dataset, Rows
 from credibly.scale.engines import as_engine
 from credibly.scale.pieces import Piece
@@ -40,6 +41,8 @@ def read_ahead(pieces: Sequence[Piece]) -> Iterator[tuple[Piece, Dataset]]:
 
 T = TypeVar("T")
 _SAMPLE_ROWS = 32
+_READ_OPTIONS = tuple(vars(ReadOptions()).keys() - {"labels", "groups", "clusters"})
+"""Options of files under the same name; groups and clusters may be arrays here."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -69,12 +72,12 @@ class Scan(Rows):
         return self.pieces[-1].stop
 
     @cached_property
-    def sample(self) -> Dataset:
+    def example(self) -> Dataset:
         """The first rows, with what is known of all: they tell the kind of predictions and labels."""
         notes = self.notes
         if self.source:
-            said = "is read in chunks; the input hash covers only names and numbers of rows"
-            notes = (*notes, f"'{self.source}' {said}")
+            reading = "is read in chunks; the input hash covers only names and numbers of rows"
+            notes = (*notes, f"'{self.source}' {reading}")
         first = first_rows(self.pieces[0].chunk())
         return dataclasses.replace(first, source=self.source, digest=self.digest, dropped=0, notes=notes)
 
@@ -93,25 +96,25 @@ class Scan(Rows):
 
     def held(self, work: Callable[[Dataset], T]) -> list[Any]:
         """Return ``work(chunk)`` for all chunks, kept where they are worked on."""
-        return self.engine.held(partial(_read_and_work, work, Shape.of(self.sample)), self.pieces)
+        return self.engine.held(partial(_read_and_work, work, Shape.of(self.example)), self.pieces)
 
     def map(self, work: Callable[[Dataset], T], progress: Progress | None = None) -> Iterator[T]:
         """Yield ``work(chunk)`` for all chunks in the order of their rows."""
-        shape = Shape.of(self.sample)
+        shape = Shape.of(self.example)
         results: Iterator[T]
         if self.engine.name == "serial":
             ready = read_ahead(self.pieces)
             results = (work_on(work, shape, chunk, piece.name) for piece, chunk in ready)
         else:
             results = self.engine.map(partial(_read_and_work, work, shape), self.pieces)
-        for piece, found in zip(self.pieces, results, strict=True):
-            yield found
+        for piece, result in zip(self.pieces, results, strict=True):
+            yield result
             if progress is not None:
                 progress(piece.stop, self.n)
 
     def with_groups(self, groups: HostArray) -> Rows:
         """Return the same rows with other groups, each piece with its own."""
-        pieces = (dataclasses.replace(one, groups=groups[one.start : one.stop]) for one in self.pieces)
+        pieces = (dataclasses.replace(part, groups=groups[part.start : part.stop]) for part in self.pieces)
         return dataclasses.replace(self, pieces=tuple(pieces))
 
     def gather(self) -> tuple[Any, Any]:
@@ -119,7 +122,7 @@ class Scan(Rows):
         return gathered(self)
 
     def __repr__(self) -> str:
-        kind = type(self.sample.predictions).__name__
+        kind = type(self.example.predictions).__name__
         return f"Scan(n={self.n}, {kind}, {len(self.pieces)} chunks, engine={self.engine.name})"
 
 
@@ -138,13 +141,13 @@ class Shape:
     @classmethod
     def of(cls, chunk: Dataset) -> Shape:
         """Return the shape of one chunk."""
-        given = chunk.predictions
-        k = given.n_classes if isinstance(given, ClassPredictions) else None
-        weights = getattr(given, "weights", None)
+        predictions = chunk.predictions
+        k = predictions.n_classes if isinstance(predictions, ClassPredictions) else None
+        weights = getattr(predictions, "weights", None)
         return cls(
-            type(given).__name__,
+            type(predictions).__name__,
             k,
-            given.n_members,
+            predictions.n_members,
             type(chunk.batch).__name__,
             chunk.classes,
             chunk.groups is not None,
@@ -174,10 +177,10 @@ def first_rows(chunk: Dataset) -> Dataset:
 
 def work_on(work: Callable[[Dataset], T], expected: Shape, chunk: Dataset, name: str) -> T:
     """See that a chunk is like the first, and work on it."""
-    found = Shape.of(chunk)
-    if found != expected:
+    shape = Shape.of(chunk)
+    if shape != expected:
         raise InputError(
-            name, f"must be like the first chunk, {expected}", f"got {found}", "Do not mix models in one run."
+            name, f"must be like the first chunk, {expected}", f"got {shape}", "Do not mix models in one run."
         )
     return work(chunk)
 
@@ -271,38 +274,17 @@ def scan(
     >>> abs(float(cr.brier(pieces)) - float(cr.brier(probs, labels))) < 1e-15
     True
     """
+    exclude = tuple(() if exclude is None else exclude)
+    arguments = locals()
+    options = ReadOptions(**{name: arguments[name] for name in _READ_OPTIONS})
     chosen = as_engine(engine)
     beside = {"groups": groups, "features": features, "clusters": clusters}
-    options = {
-        "drop_invalid": drop_invalid or None,
-        "normalise": normalise or None,
-        "columns": columns,
-        "exclude": tuple(() if exclude is None else exclude) or None,
-        "ignore_label": ignore_label,
-        "n_raters": n_raters,
-        "id": id,
-        "classes": classes,
-        "levels": levels,
-        "claimed": claimed,
-    }
-    said = {name: value for name, value in options.items() if value is not None}
-    if hasattr(predictions, "__dask_graph__") and not said:
+    if hasattr(predictions, "__dask_graph__") and not options.of_files_only:
         from credibly.scale.dask_arrays import scan_dask
 
-        beside |= {"weight": sample_weight}
-        return scan_dask(predictions, labels, beside, kind, member_axis, member_weights, chosen)
+        return scan_dask(predictions, labels, beside | {"weight": sample_weight}, options, chosen)
     pieces, notes = find_pieces(
-        predictions,
-        labels,
-        sample_weight,
-        beside=beside,
-        kind=kind,
-        member_axis=member_axis,
-        chunk_rows=chunk_rows,
-        engine=chosen,
-        skip_bad=skip_bad_shards,
-        said=said,
+        predictions, labels, sample_weight, beside, options, chunk_rows, chosen, skip_bad_shards
     )
     source = str(predictions) if isinstance(predictions, (str, PurePath)) else ""
-    weighted = tuple(dataclasses.replace(piece, member_weights=member_weights) for piece in pieces)
-    return Scan(weighted, chosen, tuple(notes), source)
+    return Scan(tuple(pieces), chosen, tuple(notes), source)

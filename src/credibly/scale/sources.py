@@ -32,6 +32,7 @@ from credibly.io import (
     matching_urls,
     plain_path,
 )
+from credibly.io.roles import ReadOptions
 from credibly.predictions import Rows
 from credibly.predictions.clusters import as_names
 from credibly.scale.pieces import FilePiece, Piece, array_pieces, rows_and_axis, rows_per_chunk
@@ -41,14 +42,11 @@ def find_pieces(
     predictions: Any,
     labels: Any,
     weight: Any,
-    *,
     beside: Mapping[str, Any],
-    kind: str | None,
-    member_axis: int | None,
+    options: ReadOptions,
     chunk_rows: int | None,
     engine: Engine,
     skip_bad: bool,
-    said: Mapping[str, Any],
 ) -> tuple[list[Piece], list[str]]:
     """Return the pieces in the order of their rows, and what is worth knowing."""
     if chunk_rows is not None:
@@ -70,13 +68,14 @@ def find_pieces(
                 "got files",
                 "Map the files: `numpy.load(path, mmap_mode='r')`.",
             )
-        named = {name: given for name, given in beside.items() if _are_names(name, given)}
-        beside, said = {name: beside[name] for name in beside if name not in named}, {**said, **named}
+        named = {name: value for name, value in beside.items() if _are_names(name, value)}
+        beside = {name: beside[name] for name in beside if name not in named}
+        options = dataclasses.replace(options, **named)
         paths = expanded(predictions)
         observed = _labels_of_files(labels, len(paths))
         pairing = _pairing(paths, observed)
-        pieces, notes = _file_pieces(paths, observed, kind, member_axis, chunk_rows, engine, skip_bad, said)
-        if notes and any(one is not None for one in beside.values()):
+        pieces, notes = _file_pieces(paths, observed, options, chunk_rows, engine, skip_bad)
+        if notes and any(array is not None for array in beside.values()):
             raise InputError(
                 "`groups`, `features` and `clusters`",
                 "must belong to the rows that are left",
@@ -84,29 +83,28 @@ def find_pieces(
                 "Store them in the files.",
             )
         return _with_beside(pieces, beside), [*pairing, *notes]
-    for name in said:
+    for name in options.of_files_only:
         raise InputError(
             f"`{name}`", "applies only to files", "got arrays", "Prepare the arrays, and leave it out."
         )
-    held = array_pieces(predictions, labels, weight, kind, member_axis, chunk_rows)
-    return _with_beside(held, beside), []
+    return _with_beside(array_pieces(predictions, labels, weight, options, chunk_rows), beside), []
 
 
-def _are_names(name: str, given: Any) -> bool:
+def _are_names(name: str, value: Any) -> bool:
     """Tell whether columns of the files are named: one of clusters, several of groups. Rows bring arrays."""
     if name == "clusters":
-        return isinstance(given, str)
+        return isinstance(value, str)
     return (
-        name == "groups" and isinstance(given, (list, tuple)) and all(isinstance(one, str) for one in given)
+        name == "groups" and isinstance(value, (list, tuple)) and all(isinstance(name, str) for name in value)
     )
 
 
-def _with_beside(pieces: Sequence[Piece], given: Mapping[str, Any]) -> list[Piece]:
+def _with_beside(pieces: Sequence[Piece], beside: Mapping[str, Any]) -> list[Piece]:
     """Give every piece its own rows of groups, features and clusters."""
     n = pieces[-1].stop
     arrays = {
         name: as_array(array, name) if name == "features" else as_names(array, name)
-        for name, array in given.items()
+        for name, array in beside.items()
         if array is not None
     }
     for name, array in arrays.items():
@@ -118,13 +116,13 @@ def _with_beside(pieces: Sequence[Piece], given: Mapping[str, Any]) -> list[Piec
 
 
 def _beside(piece: Piece, arrays: Mapping[str, Any]) -> Piece:
-    own: dict[str, Any] = {name: array[piece.start : piece.stop, ...] for name, array in arrays.items()}
-    return dataclasses.replace(piece, **own)
+    parts: dict[str, Any] = {name: array[piece.start : piece.stop, ...] for name, array in arrays.items()}
+    return dataclasses.replace(piece, **parts)
 
 
 def expanded(paths: Any) -> list[str]:
     """Return the files that a path, a pattern or a sequence of both names."""
-    found: list[str] = []
+    files: list[str] = []
     for path in [paths] if _is_path(paths) else list(paths):
         text = plain_path(str(path))
         matches = [text]
@@ -133,11 +131,11 @@ def expanded(paths: Any) -> list[str]:
             matches = in_natural_order(glob.glob(text)) if here else matching_urls(text)  # noqa: PTH207
         if not matches:
             raise FileError(f"'{text}'", "must match files", "it matches none", "Check the pattern.")
-        found += matches
-    require(found, "must name at least one file", "Name the files.", predictions=found)
-    twice = sorted({path for path in found if found.count(path) > 1})
-    require(not twice, "must name each file once", f"Name '{next(iter(twice), '')}' once.", predictions=found)
-    return found
+        files += matches
+    require(files, "must name at least one file", "Name the files.", predictions=files)
+    twice = sorted({path for path in files if files.count(path) > 1})
+    require(not twice, "must name each file once", f"Name '{next(iter(twice), '')}' once.", predictions=files)
+    return files
 
 
 def _is_path(value: Any) -> bool:
@@ -145,7 +143,7 @@ def _is_path(value: Any) -> bool:
 
 
 def _is_paths(value: Any) -> bool:
-    return isinstance(value, Sequence) and bool(value) and all(_is_path(one) for one in value)
+    return isinstance(value, Sequence) and bool(value) and all(_is_path(path) for path in value)
 
 
 def _labels_of_files(labels: Any, n_files: int) -> list[str | None]:
@@ -156,29 +154,31 @@ def _labels_of_files(labels: Any, n_files: int) -> list[str | None]:
     remedy = "Save them beside the predictions, or map the predictions and pass arrays."
     files = _is_path(labels) or _is_paths(labels)
     require_type(files, "must be files, one per file of predictions", remedy, labels=labels)
-    given = expanded(labels)
+    label_files = expanded(labels)
     rule = f"must be one file per file of predictions ({n_files})"
-    require(len(given) == n_files, rule, "Check both.", labels=len(given))
-    return list(given)
+    require(len(label_files) == n_files, rule, "Check both.", labels=len(label_files))
+    return list(label_files)
 
 
 def _pairing(paths: Sequence[str], labels: Sequence[str | None]) -> list[str]:
     """Show which file of labels belongs to which of predictions; numbers in their names must agree."""
     pairs = [
-        (Path(one).name, Path(two).name) for one, two in zip(paths, labels, strict=True) if two is not None
+        (Path(file).name, Path(labels_file).name)
+        for file, labels_file in zip(paths, labels, strict=True)
+        if labels_file is not None
     ]
-    if len(pairs) < 2 or all(two == pairs[0][1] for _, two in pairs):
+    if len(pairs) < 2 or all(labels_file == pairs[0][1] for _, labels_file in pairs):
         return []
-    for one, two in pairs:
-        numbers = [[int(part) for part in re.findall(r"\d+", Path(name).stem)][-1:] for name in (one, two)]
+    for pair in pairs:
+        numbers = [[int(part) for part in re.findall(r"\d+", Path(name).stem)][-1:] for name in pair]
         if all(numbers) and numbers[0] != numbers[1]:
             raise InputError(
                 "`labels`",
                 "must have the numbers of the files of predictions",
-                f"'{one}' would be paired with '{two}'",
+                f"'{pair[0]}' would be paired with '{pair[1]}'",
                 "Use the same names, or list both in the same order.",
             )
-    shown = ", ".join(f"{one} with {two}" for one, two in pairs[:3]) + (", ..." if len(pairs) > 3 else "")
+    shown = ", ".join(" with ".join(pair) for pair in pairs[:3]) + (", ..." if len(pairs) > 3 else "")
     return [f"files are paired in the order of their names and numbers: {shown}"]
 
 
@@ -191,32 +191,30 @@ def _names_array(labels: str) -> bool:
 def _file_pieces(
     paths: Sequence[str],
     labels: Sequence[str | None],
-    kind: str | None,
-    member_axis: int | None,
+    options: ReadOptions,
     chunk_rows: int | None,
     engine: Engine,
     skip_bad: bool,
-    said: Mapping[str, Any],
 ) -> tuple[list[Piece], list[str]]:
     """Count the rows of every file, in the engine, and cut .npy files into chunks.
 
     Files whose rows need a choice (`said`) are read whole, each as a chunk.
     """
     pairs = list(zip(paths, labels, strict=True))
-    rows = engine.map(partial(_count, kind, member_axis, skip_bad, said), pairs)
+    rows = engine.map(partial(_count, options, skip_bad), pairs)
     pieces: list[Piece] = []
     bad: list[CrediblyError] = []
     start = dropped = 0
-    for (path, observed), found in zip(pairs, rows, strict=True):
-        if isinstance(found, CrediblyError):
-            bad.append(found)
+    for (path, observed), count in zip(pairs, rows, strict=True):
+        if isinstance(count, CrediblyError):
+            bad.append(count)
             continue
-        n, is_mapped, left_out = found
+        n, is_mapped, left_out = count
         dropped += left_out
-        if is_mapped and observed is not None and not said:
-            pieces += _mapped_pieces(path, observed, kind, member_axis, chunk_rows, start)
+        if is_mapped and observed is not None and not options.of_files_only:
+            pieces += _mapped_pieces(path, observed, options, chunk_rows, start)
         else:
-            pieces.append(FilePiece(start, start + n, path, observed, kind, member_axis, said=said))
+            pieces.append(FilePiece(start, start + n, path, observed, options=options))
         start += n
     if bad and not skip_bad:
         raise bad[0]
@@ -235,11 +233,7 @@ def _file_pieces(
 
 
 def _count(
-    kind: str | None,
-    member_axis: int | None,
-    thoroughly: bool,
-    said: Mapping[str, Any],
-    pair: tuple[str, str | None],
+    options: ReadOptions, thoroughly: bool, pair: tuple[str, str | None]
 ) -> tuple[int, bool, int] | CrediblyError:
     """Return the rows of a file, whether it can be read in parts, and how many rows of it are left out.
 
@@ -248,9 +242,9 @@ def _count(
     path, labels = pair
     dropped = 0
     try:
-        n = count_rows(path, member_axis)
+        n = count_rows(path, options.member_axis)
         files = [path] if labels is None else [path, labels]
-        mapped = labels is not None and all(one.endswith(".npy") and not is_remote(one) for one in files)
+        mapped = labels is not None and all(file.endswith(".npy") and not is_remote(file) for file in files)
         if labels is not None and n is not None and not _names_array(labels):
             rows = count_rows(labels, None)
             if rows is not None and rows != n:
@@ -260,21 +254,22 @@ def _count(
                     f"got {rows}",
                     "Check both; if the first axis holds the members, pass `member_axis=0`.",
                 )
-        if n is None or thoroughly or said:
-            found = FilePiece(0, n or 0, path, labels, kind, member_axis, said=said).found()
-            if found.labels is None:
+        if n is None or thoroughly or options.of_files_only:
+            data = FilePiece(0, n or 0, path, labels, options=options).found()
+            if data.labels is None:
                 raise InputError(f"'{path}'", "must have labels", "it has none", "Give `labels=`.")
-            n, dropped = len(found.predictions), found.dropped
+            n, dropped = len(data.predictions), data.dropped
     except CrediblyError as error:
         return error
     return n, mapped, dropped
 
 
 def _mapped_pieces(
-    path: str, labels: str, kind: str | None, member_axis: int | None, chunk_rows: int | None, offset: int
+    path: str, labels: str, options: ReadOptions, chunk_rows: int | None, offset: int
 ) -> Iterator[Piece]:
     array = map_npy(path)
-    n, axis = rows_and_axis(array, count_rows(labels, None), member_axis, path)
+    n, axis = rows_and_axis(array, count_rows(labels, None), options.member_axis, path)
+    options = dataclasses.replace(options, member_axis=axis)
     for rows in tiles(n, rows_per_chunk(array, n, chunk_rows)):
         start, stop = offset + rows.start, offset + rows.stop
-        yield FilePiece(start, stop, path, labels, kind, axis, offset)
+        yield FilePiece(start, stop, path, labels, offset, options=options)

@@ -132,25 +132,25 @@ def error_differences(
     clusters = models[first].clusters
     codes = None if clusters is None else np.unique(clusters, return_inverse=True)[1].reshape(-1)
     others = [name for name in models if name != first]
-    found = []
+    gaps = []
     for error in errors:
-        own = {name: parts_of_error(error, one, codes) for name, one in models.items()}
+        parts = {name: parts_of_error(error, data, codes) for name, data in models.items()}
         for name in others:
-            value, stderr, bias = _apart(own[name], own[first], codes)
+            value, stderr, bias = _apart(parts[name], parts[first], codes)
             half = _half_width(stderr, bias, 1 - (1 - level) / len(others), codes)
             ends = (value - half, value + half)
-            found.append(CalibrationDifference(error.name, name, first, value, ends, stderr, bias, level))
-    return tuple(found)
+            gaps.append(CalibrationDifference(error.name, name, first, value, ends, stderr, bias, level))
+    return tuple(gaps)
 
 
-def _apart(one: ErrorParts, other: ErrorParts, codes: HostArray | None) -> tuple[float, float, float]:
+def _apart(first: ErrorParts, second: ErrorParts, codes: HostArray | None) -> tuple[float, float, float]:
     """Return the difference, its standard error and the largest bias; equal models have none of them."""
-    value = one.value - other.value
-    if np.array_equal(one.influence, other.influence):
+    value = first.value - second.value
+    if np.array_equal(first.influence, second.influence):
         return value, 0.0, 0.0
-    paired = one.influence[:, 0] - other.influence[:, 0]
-    errors = [_stderr(each, codes) for each in (paired, one.influence[:, 1], other.influence[:, 1])]
-    return value, sum(errors), one.bias + other.bias
+    paired = first.influence[:, 0] - second.influence[:, 0]
+    errors = [_stderr(each, codes) for each in (paired, first.influence[:, 1], second.influence[:, 1])]
+    return value, sum(errors), first.bias + second.bias
 
 
 def _stderr(influence: HostArray, codes: HostArray | None) -> float:
@@ -191,25 +191,25 @@ def parts_of_error(error: Statistic, data: Dataset, codes: HostArray | None) -> 
     assert isinstance(bound, Linear)
     cell, residual = to_host(bound.terms.cell), bound.terms.beyond(data.batch)
     if isinstance(error, SmoothECE):
-        return _of_columns([_smooth(*one, codes) for one in _columns(cell, residual, bound.terms.n_cells)])
+        return _of_columns([_smooth(*pair, codes) for pair in _columns(cell, residual, bound.terms.n_cells)])
     assert isinstance(error, BinnedError)
     n_cells, k = bound.terms.n_cells, cell.shape[1]
-    found = _of_columns([_binned(cell[:, c], residual[:, c], n_cells, codes) for c in range(k)])
-    if found.doubtful // (2 if k == 2 else 1) < _MANY:  # two classes have every cell twice
-        return found
-    paired = found.influence.sum(axis=1)
-    return found._replace(influence=np.stack([paired, np.zeros_like(paired)], axis=1))
+    parts = _of_columns([_binned(cell[:, c], residual[:, c], n_cells, codes) for c in range(k)])
+    if parts.doubtful // (2 if k == 2 else 1) < _MANY:  # two classes have every cell twice
+        return parts
+    paired = parts.influence.sum(axis=1)
+    return parts._replace(influence=np.stack([paired, np.zeros_like(paired)], axis=1))
 
 
 def _of_columns(parts: Sequence[ErrorParts]) -> ErrorParts:
     """Return the mean over classes."""
     number = len(parts)
-    influence = sum((one.influence for one in parts[1:]), parts[0].influence) / number
+    influence = sum((part.influence for part in parts[1:]), parts[0].influence) / number
     return ErrorParts(
-        sum(one.value for one in parts) / number,
+        sum(part.value for part in parts) / number,
         influence,
-        sum(one.bias for one in parts) / number,
-        sum(one.doubtful for one in parts),
+        sum(part.bias for part in parts) / number,
+        sum(part.doubtful for part in parts),
     )
 
 
@@ -292,7 +292,7 @@ def _smooth(cell: HostArray, residual: HostArray, codes: HostArray | None) -> Er
             spread = np.sqrt((kernel * kernel) @ squares) / n
         else:
             parts = (kernel @ table[rows].T for rows in tiles(len(table), _CLUSTERS))
-            spread = np.sqrt(sum((one * one).sum(axis=1) for one in parts)) / n
+            spread = np.sqrt(sum((part * part).sum(axis=1) for part in parts)) / n
         seen = _modulus(_standardised(kernel @ sums, spread))
         slope, bias = kernel.T @ seen.slope / _CELLS, MOST_BIAS * float(spread @ seen.near) / _CELLS
         return _Smoothed(float(spread @ seen.size) / _CELLS, slope, bias)

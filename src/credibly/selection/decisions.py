@@ -28,10 +28,11 @@ from credibly._arrays.checks import as_real, require_integer
 from credibly._arrays.doors import checked
 from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError, is_whole, require
 from credibly._arrays.namespace import HostArray, to_host
+from credibly._arrays.standard_errors import mean_error, mean_error_of_clusters
 from credibly.predictions import Classes, ClassPredictions, Dataset, Rows, as_point, as_rows
 from credibly.results.base import Result, require_level
 from credibly.results.curves import MurphyCurve
-from credibly.results.estimates import Estimate, mean_error, mean_error_of_clusters
+from credibly.results.estimates import Estimate
 
 _ECHOED = 4
 """Actions, and classes, of a table that are told in words."""
@@ -146,12 +147,11 @@ def decision_costs(
     >>> float(found.net_benefit)  # treating everybody costs (2 + 2 + 1 + 1) / 4 = 1.5
     0.5
     """
-    rows, given = _class_rows(
-        as_rows(predictions, labels, clusters=clusters, blocks=blocks), "decision_costs"
-    )
-    table = _cost_table(costs, given.n_classes)
+    rows = as_rows(predictions, labels, clusters=clusters, blocks=blocks)
+    rows, predictions = class_rows(rows, "decision_costs")
+    table = _cost_table(costs, predictions.n_classes)
     names = tuple(map(str, range(len(table)) if actions is None else actions))
-    classes = rows.sample.classes or tuple(map(str, range(given.n_classes)))
+    classes = rows.example.classes or tuple(map(str, range(predictions.n_classes)))
     once = len(names) == len(table) == len(set(names))
     rule = f"must name each of the {len(table)} rows of `costs` once"
     require(once, rule, "Name every action once.", actions=list(names))
@@ -160,23 +160,23 @@ def decision_costs(
     parts = list(rows.map(lambda chunk: _acted(chunk, table)))
     chosen, expected, truth = (np.concatenate([part[at] for part in parts]) for at in range(3))
     paid = table[:, truth]  # (a, n)
-    own = np.take_along_axis(paid, chosen[None], axis=0)[0]
+    of_chosen = np.take_along_axis(paid, chosen[None], axis=0)[0]
     fixed = int(paid.mean(axis=1).argmin())
-    notes, codes = (*as_point(given)[1], read_as), rows.cluster_codes()
+    notes, codes = (*as_point(predictions)[1], read_as), rows.cluster_codes()
     return DecisionCosts(
         actions=names,
         chosen={name: int((chosen == place).sum()) for place, name in enumerate(names)},
         best_fixed=names[fixed],
-        cost=_mean("cost", own, notes, codes),
+        cost=_mean("cost", of_chosen, notes, codes),
         stated=_mean("stated", expected, notes, codes),
-        gap=_mean("gap", expected - own, notes, codes),
+        gap=_mean("gap", expected - of_chosen, notes, codes),
         gap_by_action={
-            name: _mean("gap", (expected - own)[chosen == place], notes, _of(codes, chosen == place))
+            name: _mean("gap", (expected - of_chosen)[chosen == place], notes, _of(codes, chosen == place))
             for place, name in enumerate(names)
             if (chosen == place).any()
         },
-        net_benefit=_mean("net_benefit", paid[fixed] - own, notes, codes),
-        regret=_mean("regret", own - paid.min(axis=0), notes, codes),
+        net_benefit=_mean("net_benefit", paid[fixed] - of_chosen, notes, codes),
+        regret=_mean("regret", of_chosen - paid.min(axis=0), notes, codes),
         n=rows.n,
         notes=notes,
     )
@@ -220,7 +220,8 @@ def murphy_curve(
     Notes
     -----
     A false alarm costs t and a miss 1 - t, so that acting above t is cheapest. A curve that is lower
-    everywhere is better for all costs; if curves cross, the better model depends on the costs.
+    everywhere is better for all costs; if curves cross, the better model depends on the costs. The decision
+    curve of Vickers and Elkin is `net_benefit` of the result.
 
     References
     ----------
@@ -236,9 +237,10 @@ def murphy_curve(
     """
     require_integer(n_points, "n_points", 1)
     require_level(level)
-    rows, given = _class_rows(as_rows(predictions, labels, clusters=clusters, blocks=blocks), "murphy_curve")
-    known = is_whole(target) and 0 <= target < given.n_classes
-    rule = f"must be a class from 0 to {given.n_classes - 1}"
+    rows = as_rows(predictions, labels, clusters=clusters, blocks=blocks)
+    rows, sample = class_rows(rows, "murphy_curve")
+    known = is_whole(target) and 0 <= target < sample.n_classes
+    rule = f"must be a class from 0 to {sample.n_classes - 1}"
     require(known, rule, "Name the class that one acts against.", target=target)
     parts = list(rows.map(lambda chunk: _event(chunk, target)))
     p, events = (np.concatenate([part[at] for part in parts]) for at in (0, 1))
@@ -262,7 +264,8 @@ def murphy_curve(
         constant=np.minimum(t * (1 - share), (1 - t) * share),
         level=level,
         n=n,
-        notes=as_point(given)[1],
+        notes=as_point(sample)[1],
+        share=float(share),
         **of_clusters,
     )
 
@@ -275,31 +278,31 @@ def _cluster_errors(
     Both are NaN where clusters are too few, or one of them decides.
     """
     sizes = np.bincount(codes)
-    found = np.full((2, len(t)), np.nan)
+    errors = np.full((2, len(t)), np.nan)
     for at, threshold in enumerate(t):
         wrong = np.where(events, p <= threshold, p > threshold)
         paid = np.where(events, 1 - threshold, threshold) * wrong
         error = mean_error_of_clusters(np.bincount(codes, paid), sizes, float(alone[at]))
         if error["interval_refusal"] is None:
-            found[:, at] = error["stderr"], error["degrees_of_freedom"]
-    return found[0], found[1]
+            errors[:, at] = error["stderr"], error["degrees_of_freedom"]
+    return errors[0], errors[1]
 
 
-def _class_rows(rows: Rows, what: str) -> tuple[Rows, ClassPredictions]:
+def class_rows(rows: Rows, what: str, *, labelled: bool = True) -> tuple[Rows, ClassPredictions]:
     """Return rows of class predictions with one label each, and some of the predictions."""
-    given = rows.sample.predictions
-    if not isinstance(given, ClassPredictions):
+    sample = rows.example.predictions
+    if not isinstance(sample, ClassPredictions):
         raise InputTypeError(
-            f"`{what}`", "needs class predictions", f"got {type(given).__name__}", "Pass class predictions."
+            f"`{what}`", "needs class predictions", f"got {type(sample).__name__}", "Pass class predictions."
         )
-    if not isinstance(rows.sample.batch, Classes) or rows.sample.batch.weights is not None:
+    if labelled and (not isinstance(rows.example.batch, Classes) or rows.example.batch.weights is not None):
         raise UnsupportedError(
             f"`{what}`",
             "takes one unweighted label per instance",
             "got label counts or weights",
             "Draw labels first, `counts.draw(rng=0)`, or leave weights out.",
         )
-    return rows, given
+    return rows, sample
 
 
 def _cost_table(costs: Any, n_classes: int) -> HostArray:
@@ -347,8 +350,8 @@ def _require_orientation(table: HostArray, actions: Sequence[str], read_as: str)
 
 def _never_pays(table: HostArray) -> int | None:
     """Return the first action that another one beats or equals in every class, and beats in some."""
-    for at, own in enumerate(table):
-        if ((table <= own).all(axis=1) & (table < own).any(axis=1)).any():
+    for at, costs in enumerate(table):
+        if ((table <= costs).all(axis=1) & (table < costs).any(axis=1)).any():
             return at
     return None
 

@@ -25,22 +25,16 @@ from typing import Any
 import numpy as np
 
 from credibly._arrays.checks import as_array
-from credibly._arrays.errors import (
-    InputError,
-    InputTypeError,
-    UnsupportedError,
-    is_number,
-    one_of,
-    require,
-    require_positive,
-)
+from credibly._arrays.errors import InputError, is_number, one_of, require, require_positive
 from credibly._arrays.namespace import HostArray, is_array, to_host
 from credibly._arrays.philox import Seed, Stream, Uniforms, as_seed, takes_rng
+from credibly._arrays.standard_errors import mean_error
 from credibly.credal import lower_entropy, nonspecificity, size, uncertainty, upper_entropy
 from credibly.credal.envelope import MAX_CLASSES
-from credibly.predictions import Belief, Classes, ClassPredictions, Dataset, Point, as_point, as_rows
+from credibly.predictions import Belief, ClassPredictions, Dataset, Point, as_point, as_rows
 from credibly.results.base import Result
-from credibly.results.estimates import Estimate, mean_error
+from credibly.results.estimates import Estimate
+from credibly.selection.decisions import class_rows
 
 FEWEST = 30
 """Events, and others, below which no interval is given: with 27 events 91 to 92 % of them held the truth."""
@@ -53,27 +47,27 @@ _ROUNDING = 1e-12  # means of members in another order differ in their last digi
 _CERTIFIED = 1e-10  # the upper entropies of all sets with the uniform distribution in them are that close
 
 
-def _confidence(given: ClassPredictions) -> HostArray:
-    return np.asarray(1.0 - to_host(as_point(given)[0].probs).astype(np.float64).max(axis=1))
+def _confidence(predictions: ClassPredictions) -> HostArray:
+    return np.asarray(1.0 - to_host(as_point(predictions)[0].probs).astype(np.float64).max(axis=1))
 
 
-def _margin(given: ClassPredictions) -> HostArray:
-    two = np.sort(to_host(as_point(given)[0].probs).astype(np.float64), axis=1)[:, -2:]
+def _margin(predictions: ClassPredictions) -> HostArray:
+    two = np.sort(to_host(as_point(predictions)[0].probs).astype(np.float64), axis=1)[:, -2:]
     return 1.0 - (two[:, 1] - two[:, 0])
 
 
 OF_ALL: dict[str, Measure] = {
     "confidence": _confidence,
     "margin": _margin,
-    "total": lambda given: uncertainty(given).total,
+    "total": lambda sets: uncertainty(sets).total,
 }
 """Measures that every prediction has: 1 - largest probability, 1 - its lead, entropy of the mean."""
 OF_SETS: dict[str, Measure] = {
-    "aleatoric": lambda given: uncertainty(given).aleatoric,
-    "epistemic": lambda given: uncertainty(given).epistemic,
-    "upper_entropy": lambda given: upper_entropy(given, rng=0, tolerance=_CERTIFIED),
-    "lower_entropy": lambda given: lower_entropy(given, rng=0),
-    "size": lambda given: size(given, rng=0),
+    "aleatoric": lambda sets: uncertainty(sets).aleatoric,
+    "epistemic": lambda sets: uncertainty(sets).epistemic,
+    "upper_entropy": lambda sets: upper_entropy(sets, rng=0, tolerance=_CERTIFIED),
+    "lower_entropy": lambda sets: lower_entropy(sets, rng=0),
+    "size": lambda sets: size(sets, rng=0),
     "nonspecificity": nonspecificity,
 }
 """Measures of sets alone: of single distributions they are 0, or one of the others."""
@@ -132,10 +126,10 @@ class DetectionScore(Result):
                 f"got {len(other.auroc_influence)} and {len(self.auroc_influence)}",
                 "Compare measures of the same rows.",
             )
-        found = {}
+        differences = {}
         for name in ("auroc", "aupr"):
             influence = getattr(self, f"{name}_influence") - getattr(other, f"{name}_influence")
-            found[name] = self._difference(name, other, mean_error(influence, self.clusters))
+            differences[name] = self._difference(name, other, mean_error(influence, self.clusters))
         same = len(self.fpr_draws) == len(other.fpr_draws) > 1 and (
             self.fpr.settings["seed"] == other.fpr.settings["seed"]
         )
@@ -145,14 +139,14 @@ class DetectionScore(Result):
         }
         if same:
             drawn = {"stderr": float(np.std(self.fpr_draws - other.fpr_draws, ddof=1))}
-        return {**found, "fpr": self._difference("fpr", other, drawn)}
+        return {**differences, "fpr": self._difference("fpr", other, drawn)}
 
     def _difference(self, name: str, other: DetectionScore, error: dict[str, Any]) -> Estimate:
-        own, its = getattr(self, name), getattr(other, name)
-        refusal = own.interval_refusal or its.interval_refusal or error.get("interval_refusal")
+        first, second = getattr(self, name), getattr(other, name)
+        refusal = first.interval_refusal or second.interval_refusal or error.get("interval_refusal")
         settings = {"by": self.by, "minus": other.by}
-        told = {**error, "interval_refusal": refusal}
-        return Estimate(name, own.value - its.value, n=own.n, settings=settings, **told)
+        errors = {**error, "interval_refusal": refusal}
+        return Estimate(name, first.value - second.value, n=first.n, settings=settings, **errors)
 
     def __str__(self) -> str:
         return f"{self.by}: {self.auroc}; {self.aupr}; {self.fpr}"
@@ -202,7 +196,7 @@ class Detection(Result):
 
     def __str__(self) -> str:
         lines = [f"{self.events}: {self.n_events} of {self.n}"]
-        return "\n".join([*lines, *(f"  {one}" for one in self.scores.values())])
+        return "\n".join([*lines, *(f"  {score}" for score in self.scores.values())])
 
 
 @takes_rng
@@ -270,12 +264,7 @@ def detection(
     require_positive("`n_resamples`", n_resamples, "Try 399.")
     good = is_number(tpr) and 0 < tpr <= 1
     require(good, "must be above 0 and at most 1", "Write 0.95 for 95 %.", tpr=tpr)
-    rows = as_rows(predictions, labels)
-    given = rows.sample.predictions
-    if not isinstance(given, ClassPredictions):
-        raise InputTypeError(
-            "`detection`", "needs class predictions", f"got {type(given).__name__}", "Pass class predictions."
-        )
+    rows, sample = class_rows(as_rows(predictions, labels), "detection", labelled=outliers is None)
     events = (
         np.concatenate(list(rows.map(_mistakes)))
         if outliers is None
@@ -290,29 +279,29 @@ def detection(
             "Use more instances.",
         )
     seed, codes = as_seed(rng), rows.cluster_codes()
-    values = _measured(rows, given, by)
+    values = _measured(rows, sample, by)
     draws = _false_alarms(values, events, tpr, seed, n_resamples)
     names = {"seed": list(seed), "tpr": tpr, "n_resamples": n_resamples}
-    scores = {name: _score(name, one, events, tpr, draws[name], names, codes) for name, one in values.items()}
+    scores = {name: _score(name, u, events, tpr, draws[name], names, codes) for name, u in values.items()}
     return Detection(
         events="wrong answers" if outliers is None else "outliers",
         scores=scores,
         n=rows.n,
         n_events=int(events.sum()),
         tpr=tpr,
-        notes=as_point(given)[1],
+        notes=as_point(sample)[1],
     )
 
 
-def _measured(rows: Any, given: ClassPredictions, by: Any) -> dict[str, HostArray]:
+def _measured(rows: Any, sample: ClassPredictions, by: Any) -> dict[str, HostArray]:
     """Return the uncertainties of all instances by name."""
     if isinstance(by, Mapping):
         require(by, "must name at least one", "Name one.", by=by)
-        return {str(name): _numbers(one, rows.n, str(name)) for name, one in by.items()}
-    known = OF_ALL if isinstance(given, Point) else {**OF_ALL, **OF_SETS}
-    if isinstance(given, Belief):  # its decomposition has no such part, and its corners are soon too many
-        left_out = ("aleatoric",) if given.n_classes <= MAX_CLASSES else ("aleatoric", "lower_entropy")
-        known = {name: one for name, one in known.items() if name not in left_out}
+        return {str(name): _numbers(numbers, rows.n, str(name)) for name, numbers in by.items()}
+    known = OF_ALL if isinstance(sample, Point) else {**OF_ALL, **OF_SETS}
+    if isinstance(sample, Belief):  # its decomposition has no such part, and its corners are soon too many
+        left_out = ("aleatoric",) if sample.n_classes <= MAX_CLASSES else ("aleatoric", "lower_entropy")
+        known = {name: measure for name, measure in known.items() if name not in left_out}
     chosen = list(known) if by is None else list(by) if isinstance(by, (list, tuple)) else [by]
     for name in chosen:
         one_of("`by`", name, known)
@@ -341,37 +330,29 @@ def _with_ties(u: HostArray, rounding: float) -> HostArray:
 
 def _mistakes(chunk: Dataset) -> HostArray:
     """Return which answers are wrong."""
-    batch = chunk.batch
-    if not isinstance(batch, Classes) or batch.weights is not None:
-        raise UnsupportedError(
-            "`detection`",
-            "takes one unweighted label per instance",
-            "got label counts or weights",
-            "Draw labels first, `counts.draw(rng=0)`, or leave weights out.",
-        )
     answers = to_host(as_point(chunk.predictions)[0].probs).argmax(axis=1)
-    return np.asarray(to_host(batch.values)[0] != answers)
+    return np.asarray(to_host(chunk.batch.values)[0] != answers)
 
 
 def _flags(values: Any, n: int, name: str) -> HostArray:
-    found = _numbers(values, n, name)
-    require(np.isin(found, (0.0, 1.0)).all(), "must be true or false", "Pass booleans.", **{name: values})
-    return np.asarray(found == 1.0)
+    flags = _numbers(values, n, name)
+    require(np.isin(flags, (0.0, 1.0)).all(), "must be true or false", "Pass booleans.", **{name: values})
+    return np.asarray(flags == 1.0)
 
 
 def _numbers(values: Any, n: int, name: str) -> HostArray:
     """Return one number per instance, checked."""
-    found = as_array(values, name) if not is_array(values) else to_host(values)
-    if found.shape != (n,) or found.dtype.kind not in "fiub":
+    numbers = as_array(values, name) if not is_array(values) else to_host(values)
+    if numbers.shape != (n,) or numbers.dtype.kind not in "fiub":
         raise InputError(
             f"`{name}`",
             f"must hold one number per prediction ({n})",
-            f"got {found.dtype} of shape {found.shape}",
+            f"got {numbers.dtype} of shape {numbers.shape}",
             "Pass an array (n,).",
         )
-    if np.isnan(found.astype(np.float64)).any():
+    if np.isnan(numbers.astype(np.float64)).any():
         raise InputError(f"`{name}`", "must be numbers", "got NaN", "Leave such instances out.")
-    return found.astype(np.float64)
+    return numbers.astype(np.float64)
 
 
 def _refused(error: dict[str, Any], why: str | None) -> dict[str, Any]:
@@ -394,8 +375,8 @@ def _score(
     if min(both) < FEWEST:
         few = f"intervals need {FEWEST} events and {FEWEST} others; got {both[0]} and {both[1]}"
     auroc_found, aupr_found = (
-        Estimate(kind, value, n=len(u), settings={"by": name}, **_refused(mean_error(one, codes), few))
-        for kind, value, one in (("auroc", auroc, auroc_influence), ("aupr", aupr, aupr_influence))
+        Estimate(kind, value, n=len(u), settings={"by": name}, **_refused(mean_error(influence, codes), few))
+        for kind, value, influence in (("auroc", auroc, auroc_influence), ("aupr", aupr, aupr_influence))
     )
     alarms = _false_alarm(*_ordered(u), events, np.ones(len(u)), tpr)
     error = float(np.std(draws, ddof=1)) if len(draws) > 1 else None
@@ -418,9 +399,9 @@ def _ordered(u: HostArray) -> tuple[HostArray, HostArray]:
 def _auroc(u: HostArray, events: HostArray) -> tuple[float, HostArray]:
     """Return the area, and the influence of every instance."""
     share = events.mean()
-    own, other = np.sort(u[events]), np.sort(u[~events])
-    below = (_up_to(other, u, "left") + _up_to(other, u, "right")) / 2  # others less sure count against it
-    above = 1.0 - (_up_to(own, u, "left") + _up_to(own, u, "right")) / 2
+    hits, rest = np.sort(u[events]), np.sort(u[~events])
+    below = (_up_to(rest, u, "left") + _up_to(rest, u, "right")) / 2  # others less sure count against it
+    above = 1.0 - (_up_to(hits, u, "left") + _up_to(hits, u, "right")) / 2
     area = float(below[events].mean())
     return area, np.where(events, (below - area) / share, (above - area) / (1 - share))
 
@@ -433,13 +414,13 @@ def _aupr(u: HostArray, events: HostArray) -> tuple[float, HostArray]:
     """Return average precision, and the influence of every instance."""
     n, share = len(u), events.mean()
     order, last = _ordered(u)
-    found, looked = np.cumsum(events[order])[last], last + 1.0
-    precision = found / looked
-    new = np.diff(found, prepend=0.0)
-    area = float(np.sum(new * precision) / found[-1])
+    hits, alarms = np.cumsum(events[order])[last], last + 1.0
+    precision = hits / alarms
+    new = np.diff(hits, prepend=0.0)
+    area = float(np.sum(new * precision) / hits[-1])
     # sums over what is at most as uncertain, itself included
-    g = np.cumsum((new / looked)[::-1])[::-1]
-    h = np.cumsum((new * precision / looked)[::-1])[::-1]
+    g = np.cumsum((new / alarms)[::-1])[::-1]
+    h = np.cumsum((new * precision / alarms)[::-1])[::-1]
     group = np.repeat(np.arange(len(last)), np.diff(last, prepend=-1))
     y = events[order].astype(np.float64)
     influence = np.empty(n)
@@ -466,10 +447,10 @@ def _false_alarms(
     orders = {name: _ordered(u) for name, u in values.items()}
     drawn: dict[str, list[float]] = {name: [] for name in values}
     for d in range(n_resamples):
-        rows = (uniforms.block(slice(d, d + 1), slice(0, n))[0] * n).astype(np.int64)
+        rows = (uniforms.draw(slice(d, d + 1), slice(0, n))[0] * n).astype(np.int64)
         weight = np.bincount(rows, minlength=n).astype(np.float64)
         if not 0 < weight[events].sum() < n:
             continue  # nothing to tell apart in it
         for name, (order, last) in orders.items():
             drawn[name].append(_false_alarm(order, last, events, weight, tpr))
-    return {name: np.array(found) for name, found in drawn.items()}
+    return {name: np.array(rates) for name, rates in drawn.items()}

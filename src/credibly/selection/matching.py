@@ -36,12 +36,12 @@ def matched(data: Dataset, first: Dataset, name: str) -> Dataset:
     notes: list[str] = []
     if first.ids is not None and data.ids is not None:
         remedy = "Predict one test set with all models."
-        order, said = order_by_name(first.ids, data.ids, what=f"{name!r}", remedy=remedy)
-        notes += said
+        order, reading = order_by_name(first.ids, data.ids, what=f"{name!r}", remedy=remedy)
+        notes += reading
         notes += [] if order is None else ["instances are joined with those of the first model by their ids"]
     elif first.index is not None and data.index is not None:
-        order, said = order_by_index(first.index, data.index, what=name)
-        notes += said
+        order, reading = order_by_index(first.index, data.index, what=name)
+        notes += reading
     if order is not None:
         data = data.take(order)
     if first.classes is not None and data.classes is not None and data.classes != first.classes:
@@ -49,8 +49,8 @@ def matched(data: Dataset, first: Dataset, name: str) -> Dataset:
         notes.append("classes are matched with those of the first model by name")
     if not notes:
         return data
-    given = with_notes(data.predictions, notes)
-    return dataclasses.replace(data, predictions=given, notes=(*data.notes, *notes))
+    predictions = with_notes(data.predictions, notes)
+    return dataclasses.replace(data, predictions=predictions, notes=(*data.notes, *notes))
 
 
 def matched_models(models: dict[str, Rows]) -> dict[str, Rows]:
@@ -61,12 +61,12 @@ def matched_models(models: dict[str, Rows]) -> dict[str, Rows]:
     """
     wholes = {name: rows.loaded() for name, rows in models.items()}
     first, *others = wholes.values()
-    if first is None or any(one is None for one in others):
+    if first is None or any(whole is None for whole in others):
         if _in_step(models):
             return models
         wholes = {name: rows.loaded(_rows_that_fit(rows)) for name, rows in models.items()}
         first, *others = wholes.values()
-        if first is None or any(one is None for one in others):
+        if first is None or any(whole is None for whole in others):
             raise InputError(
                 "the models",
                 "must have the same instances and classes in the same order when they are read in chunks",
@@ -83,11 +83,11 @@ def matched_models(models: dict[str, Rows]) -> dict[str, Rows]:
 def _in_step(models: dict[str, Rows]) -> bool:
     """Tell whether all models have the ids and the classes of the first, as far as they have some."""
     (_, first), *others = models.items()
-    classes, keys = first.sample.classes, None
+    classes, keys = first.example.classes, None
     for _, rows in others:
-        if classes is not None and rows.sample.classes is not None and rows.sample.classes != classes:
+        if classes is not None and rows.example.classes is not None and rows.example.classes != classes:
             return False
-        if first.sample.ids is None or rows.sample.ids is None:
+        if first.example.ids is None or rows.example.ids is None:
             continue
         keys = _ids(first) if keys is None else keys
         if keys != _ids(rows):
@@ -105,23 +105,23 @@ def _ids_of(data: Dataset) -> list[Any]:
 
 def _rows_that_fit(rows: Rows) -> int:
     """Return how many such rows fit into half of the memory budget."""
-    given = rows.sample.predictions
-    return rows_within_budget(8 * int(np.prod(given._leading.shape[1:])), 0.5)
+    predictions = rows.example.predictions
+    return rows_within_budget(8 * int(np.prod(predictions._leading.shape[1:])), 0.5)
 
 
 def _with_classes(data: Dataset, classes: tuple[str, ...], name: str) -> Dataset:
     """Put the classes into another order: the last axis of all arrays over them, and the labels."""
-    own = data.classes or ()
-    given = data.predictions
-    if set(own) != set(classes) or isinstance(given, Belief):
+    names = data.classes or ()
+    model = data.predictions
+    if set(names) != set(classes) or isinstance(model, Belief):
         raise InputError(
             f"the classes of {name!r}",
-            "must be those of the first model" + (", in its order" if isinstance(given, Belief) else ""),
-            f"got {', '.join(own[:6])} instead of {', '.join(classes[:6])}",
+            "must be those of the first model" + (", in its order" if isinstance(model, Belief) else ""),
+            f"got {', '.join(names[:6])} instead of {', '.join(classes[:6])}",
             "Use the same class names in all models.",
         )
-    places = np.array([own.index(one) for one in classes])
-    fields = {one: getattr(given, one)[..., places] for one in given.row_fields}
+    places = np.array([names.index(label) for label in classes])
+    fields = {field: getattr(model, field)[..., places] for field in model.row_fields}
     labels = data.labels
     if isinstance(labels, LabelCounts):
         labels = LabelCounts(labels.counts[:, places])
@@ -131,4 +131,4 @@ def _with_classes(data: Dataset, classes: tuple[str, ...], name: str) -> Dataset
         labels = dataclasses.replace(labels, values=np.argsort(places)[to_host(labels.values)])
     elif labels is not None:
         labels = np.argsort(places)[np.asarray(labels)]
-    return dataclasses.replace(data, predictions=given.replace_rows(**fields), labels=labels, classes=classes)
+    return dataclasses.replace(data, predictions=model.replace_rows(**fields), labels=labels, classes=classes)

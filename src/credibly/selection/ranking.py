@@ -21,8 +21,8 @@ from credibly._arrays.philox import Seed, Stream, Uniforms, as_seed, takes_rng
 from credibly._arrays.progress import Progress
 from credibly._arrays.sums import count_cells
 from credibly.credal.sets import DIRICHLET_SAMPLES
-from credibly.predictions import ClassPredictions, Labels, RealPredictions, Rows, as_rows
-from credibly.predictions.prediction_sets import remedy_for
+from credibly.predictions import ClassPredictions, RealPredictions, Rows, as_rows
+from credibly.predictions.prediction_sets import remedy_without_probs
 from credibly.results.base import require_level
 from credibly.results.scores import EpistemicScore
 from credibly.selection.matching import matched_models
@@ -68,7 +68,7 @@ def bootstrap_means(
     uniforms = Uniforms(seed, Stream.MODELS)
     means = np.empty((n_resamples, values.shape[1]))
     for reps in tiles(n_resamples, min(_TILE, rows_within_budget(32 * n, 0.5))):
-        rows = (uniforms.block(reps, slice(0, n)) * n).astype(np.int64)
+        rows = (uniforms.draw(reps, slice(0, n)) * n).astype(np.int64)
         counts = count_cells(rows, n)
         drawn = n if sizes is None else (counts @ sizes)[:, None]
         means[reps] = counts @ finite / drawn
@@ -88,33 +88,33 @@ def models_as_rows(
     mapping = isinstance(models, Mapping)
     require_type(mapping, "must be a mapping of names to predictions", remedy, models=models)
     require(models, "must hold at least one model", remedy, models=models)
-    found: dict[str, Rows] = {}
+    by_name: dict[str, Rows] = {}
     n_classes: dict[str, int] = {}
     for name, predictions in models.items():
         rows = as_rows(predictions, labels, clusters=clusters, blocks=blocks)
-        one = rows.sample.predictions
-        if not isinstance(one, (ClassPredictions, RealPredictions)):
+        sample = rows.example.predictions
+        if not isinstance(sample, (ClassPredictions, RealPredictions)):
             raise InputTypeError(
                 f"model {name!r}",
                 "must hold predicted probabilities or distributions",
-                f"got {type(one).__name__}",
-                remedy_for(
-                    one,
+                f"got {type(sample).__name__}",
+                remedy_without_probs(
+                    sample,
                     "Use `Point`, `Ensemble`, `Intervals`, `Belief` or `Dirichlet`; for real values "
                     "`Gaussian`, `Samples` or `Quantiles`.",
                 ),
             )
-        if str(name) in found:
+        if str(name) in by_name:
             raise InputError(
                 "names of models",
                 "must be distinct as text",
                 f"{str(name)!r} appears twice",
                 "Rename one.",
             )
-        found[str(name)] = rows
-        n_classes[str(name)] = one.n_classes if isinstance(one, ClassPredictions) else 0
+        by_name[str(name)] = rows
+        n_classes[str(name)] = sample.n_classes if isinstance(sample, ClassPredictions) else 0
     real = [name for name, k in n_classes.items() if not k]
-    if real and len(real) < len(found):
+    if real and len(real) < len(by_name):
         other = next(name for name, k in n_classes.items() if k)
         raise InputTypeError(
             "the models",
@@ -122,7 +122,7 @@ def models_as_rows(
             f"{real[0]!r} predicts real values, {other!r} classes",
             "Compare them separately.",
         )
-    labelled = [one.sample.labels is not None for one in found.values()]
+    labelled = [model_rows.example.labels is not None for model_rows in by_name.values()]
     if any(labelled) and not all(labelled):
         raise InputTypeError(
             "the models",
@@ -130,17 +130,17 @@ def models_as_rows(
             f"{sum(labelled)} of {len(labelled)} are chunks, which bring their labels",
             "Read the others in chunks, too: `scan(predictions, labels)`.",
         )
-    found = matched_models(found)
-    (first_name, first), *_ = found.items()
-    for name, given in found.items():
-        if (given.n, n_classes[name]) != (first.n, n_classes[first_name]):
+    by_name = matched_models(by_name)
+    (first_name, first), *_ = by_name.items()
+    for name, rows_of_model in by_name.items():
+        if (rows_of_model.n, n_classes[name]) != (first.n, n_classes[first_name]):
             raise InputError(
                 "the models",
                 "must predict the same instances and classes",
-                f"{_sizes(first_name, first.n, n_classes)}, {_sizes(name, given.n, n_classes)}",
+                f"{_sizes(first_name, first.n, n_classes)}, {_sizes(name, rows_of_model.n, n_classes)}",
                 "Predict one test set with all of them.",
             )
-    return found
+    return by_name
 
 
 def _sizes(name: str, n: int, n_classes: Mapping[str, int]) -> str:
@@ -166,8 +166,8 @@ def checked_tradeoffs(tradeoffs: Sequence[float]) -> tuple[float, ...]:
     require_type(several, "must be a sequence of numbers", remedy, tradeoffs=tradeoffs)
     listed = tuple(tradeoffs)
     require(listed, "must hold at least one number", "Try [0.1, 1, 2].", tradeoffs=listed)
-    for one in listed:
-        require_tradeoff(one)
+    for tradeoff in listed:
+        require_tradeoff(tradeoff)
     return tuple(map(float, listed))
 
 
@@ -183,7 +183,7 @@ def crossings(
     Lines ``d_a + t i_a`` and ``d_b + t i_b`` meet at ``t = (d_b - d_a) / (i_a - i_b)``. `draws` are the means
     (b, m) on bootstrapped instances.
     """
-    found = []
+    crossed = []
     for a in range(len(names)):
         for b in range(len(names)):
             # a is the more imprecise one, nearer to the labels: better below the crossing
@@ -194,8 +194,8 @@ def crossings(
             others = np.delete(lines, [a, b])
             rank = 1 + int((others < lines[a] - 1e-12 * max(1.0, abs(lines[a]))).sum())
             interval = _interval(draws[0][:, [a, b]], draws[1][:, [a, b]], level)
-            found.append(Crossing(at, names[a], names[b], rank, interval))
-    return tuple(sorted(found, key=lambda one: one.tradeoff))
+            crossed.append(Crossing(at, names[a], names[b], rank, interval))
+    return tuple(sorted(crossed, key=lambda crossing: crossing.tradeoff))
 
 
 def _interval(distance: HostArray, imprecision: HostArray, level: float) -> tuple[float, float]:
@@ -301,10 +301,10 @@ def rank_models(
     >>> ranking.recommend(abstention=False).model
     'point'
     """
-    given = models_as_rows(models, labels, clusters, blocks)
+    sources = models_as_rows(models, labels, clusters, blocks)
     require_level(level)
     n_resamples = require_integer(n_resamples, "n_resamples", 100)
-    real = isinstance(next(iter(given.values())).sample.predictions, RealPredictions)
+    real = isinstance(next(iter(sources.values())).example.predictions, RealPredictions)
     if real or statistics is not None:
         from credibly.selection.real_models import rank_real_models  # which bootstraps as is done here
 
@@ -312,20 +312,20 @@ def rank_models(
             tradeoffs=(tuple(tradeoffs), TRADEOFFS),
             measure=(measure, None),
         )
-        return rank_real_models(given, statistics, n_resamples, level, as_seed(rng), progress)
+        return rank_real_models(sources, statistics, n_resamples, level, as_seed(rng), progress)
     weights = checked_tradeoffs(tradeoffs)
     settings = checked_settings(tradeoff=1.0, measure=measure, n_samples=n_samples, rng=rng)
-    for name, one in given.items():
-        require_scorable(one, name)
-    scores = _scores(given, settings, None if progress is None else _scored_half(progress, n_resamples))
+    for name, rows in sources.items():
+        require_scorable(rows, name)
+    scores = _scores(sources, settings, None if progress is None else _scored_half(progress, n_resamples))
     return _ranked(
         scores,
         averages,
         weights,
         level,
         {**settings.shown(), "n_resamples": n_resamples},
-        next(iter(given.values())).cluster_codes(),
-        clusters_note(given),
+        next(iter(sources.values())).cluster_codes(),
+        clusters_note(sources),
         None if progress is None else _drawn_half(progress),
     )
 
@@ -380,7 +380,7 @@ def rank_scores(
             "Score one test set with all models.",
         )
     first, *others = (score.settings for score in scores.values())
-    shared = {name: value for name, value in first.items() if all(one.get(name) == value for one in others)}
+    shared = {name: value for name, value in first.items() if all(row.get(name) == value for row in others)}
     settings = {**shared, "seed": list(seed), "n_resamples": n_resamples}
     return _ranked(scores, averages, checked_tradeoffs(tradeoffs), level, settings, None, (), None)
 
@@ -421,10 +421,10 @@ def _ranked(
     )
 
 
-def clusters_note(given: Models) -> tuple[str, ...]:
+def clusters_note(models: Models) -> tuple[str, ...]:
     """Say that ties are those of clusters, where rows come in clusters."""
-    found = next(iter(given.values())).clusters
-    return () if found is None else (f"ties are decided by drawing {found.levels.size} clusters of rows",)
+    ids = next(iter(models.values())).clusters
+    return () if ids is None else (f"ties are decided by drawing {ids.levels.size} clusters of rows",)
 
 
 def _scored_half(progress: Progress, n_resamples: int) -> Progress:
@@ -436,18 +436,19 @@ def _drawn_half(progress: Progress) -> Progress:
     return lambda done, total: progress(total + done, 2 * total)
 
 
-def _scores(given: Models, settings: ScoreSettings, progress: Progress | None) -> dict[str, EpistemicScore]:
+def _scores(models: Models, settings: ScoreSettings, progress: Progress | None) -> dict[str, EpistemicScore]:
     """Return the score of every model, one pass over its rows each."""
-    found: dict[str, EpistemicScore] = {}
-    first: tuple[str, Labels] | None = None  # soft targets are large: those of one model are kept
-    for name, one in given.items():
-        scored = scored_rows(one, settings, dependences=True)
-        first = first or (name, scored.target)
-        require_same_labels(first, (name, scored.target))
-        found[name] = summed_up(scored)
+    scores: dict[str, EpistemicScore] = {}
+    first: tuple[str, HostArray] | None = None  # soft targets are large: those of one model are kept
+    for name, rows in models.items():
+        scored = scored_rows(rows, settings, dependences=True)
+        target = name, to_host(scored.target.values)[0]
+        first = first or target
+        require_same_labels(first, target)
+        scores[name] = summed_up(scored)
         if progress is not None:
-            progress(len(found), len(given))
-    return found
+            progress(len(scores), len(models))
+    return scores
 
 
 def _lines(scores: Mapping[str, EpistemicScore], averages: bool) -> dict[str, EpistemicScore]:
@@ -474,16 +475,16 @@ def _means(lines: Mapping[str, EpistemicScore], part: str) -> HostArray:
 
 def _notes(scores: Mapping[str, EpistemicScore]) -> tuple[str, ...]:
     """Return what concerns single models under their name."""
-    found = [
+    notes = [
         note.about(name) if isinstance(note, Note) else f"{name}: {note}"
         for name, score in scores.items()
         for note in score.notes
     ]
-    found += [
-        Note("dependence", f"{name}: {one}")
+    notes += [
+        Note("dependence", f"{name}: {dependence}")
         for name, score in scores.items()
-        for one in score.dependences
-        if abs(one.share) > NOTABLE
+        for dependence in score.dependences
+        if abs(dependence.share) > NOTABLE
     ]
     members = {
         score.settings["members"] for score in scores.values() if score.settings.get("members") is not None
@@ -491,5 +492,5 @@ def _notes(scores: Mapping[str, EpistemicScore]) -> tuple[str, ...]:
     if len(members) > 1:
         listed = ", ".join(map(str, sorted(members)))
         unlike = f"models have different numbers of members ({listed}): more members make larger sets"
-        found.append(Note("unlike members", unlike))
-    return tuple(dict.fromkeys(found))
+        notes.append(Note("unlike members", unlike))
+    return tuple(dict.fromkeys(notes))

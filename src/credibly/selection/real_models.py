@@ -21,11 +21,13 @@ from credibly._arrays.namespace import HostArray, to_host
 from credibly._arrays.notes import counted
 from credibly._arrays.philox import Seed
 from credibly._arrays.progress import Progress
+from credibly._arrays.standard_errors import mean_error
 from credibly.predictions import ClassPredictions, Dataset, Point, Predictions, RealPredictions, Rows, Samples
 from credibly.predictions.quantiles import at_levels, levels_note, shared_levels
 from credibly.results.base import Result
-from credibly.results.estimates import Estimate, mean_error
+from credibly.results.estimates import Estimate
 from credibly.selection.ranking import bootstrap_means, clusters_note
+from credibly.selection.score import require_same_labels
 from credibly.selection.standings import Places, places
 from credibly.statistics import Statistic, crps
 from credibly.statistics.linear import Linear
@@ -108,7 +110,7 @@ class ScoreRanking(Result):
 
 
 def rank_real_models(
-    given: Mapping[str, Rows],
+    models: Mapping[str, Rows],
     statistics: Sequence[str | Statistic] | None,
     n_resamples: int,
     level: float,
@@ -116,37 +118,37 @@ def rank_real_models(
     progress: Progress | None,
 ) -> ScoreRanking:
     """Rank models of real values, or models of classes by the scores that were named."""
-    samples = {name: one.sample.predictions for name, one in given.items()}
-    levels = shared_levels([one for one in samples.values() if isinstance(one, RealPredictions)])
-    terms = {name: _in_terms(one[:2], levels) for name, one in samples.items()}
+    samples = {name: rows.example.predictions for name, rows in models.items()}
+    levels = shared_levels([sample for sample in samples.values() if isinstance(sample, RealPredictions)])
+    terms = {name: _in_terms(sample[:2], levels) for name, sample in samples.items()}
     notes = [] if levels is None else [levels_note(levels)]
-    chosen, told = _chosen(statistics, terms, {name: one[:2] for name, one in samples.items()})
-    notes += told
+    chosen, left_out = _chosen(statistics, terms, {name: sample[:2] for name, sample in samples.items()})
+    notes += left_out
     notes += [
-        f"{name}: {one.mean_note}"
-        for name, one in samples.items()
-        if isinstance(one, ClassPredictions) and not isinstance(one, Point)
+        f"{name}: {sample.mean_note}"
+        for name, sample in samples.items()
+        if isinstance(sample, ClassPredictions) and not isinstance(sample, Point)
     ]
-    scored = {name: _settled(one, terms) for name, one in chosen.items()}
-    notes += list(dict.fromkeys(note for one in scored.values() for note in one[1]))
+    scored = {name: _settled(statistic, terms) for name, statistic in chosen.items()}
+    notes += list(dict.fromkeys(note for settled in scored.values() for note in settled[1]))
     notes += _quantiles_of_draws(
         samples, [name for name in chosen if levels is not None or name != crps.name]
     )
     values: dict[str, HostArray] = {}
     first: tuple[str, HostArray] | None = None
-    for done, (name, rows) in enumerate(given.items(), start=1):
-        own = [by_model[name] for by_model, _ in scored.values()]
-        parts = list(rows.map(partial(_contributions, own, levels)))
+    for done, (name, rows) in enumerate(models.items(), start=1):
+        statistics_of_model = [by_model[name] for by_model, _ in scored.values()]
+        parts = list(rows.map(partial(_contributions, statistics_of_model, levels)))
         labels = np.concatenate([part[0] for part in parts])
         first = first or (name, labels)
-        _require_same(first, (name, labels))
+        require_same_labels(first, (name, labels))
         values[name] = np.concatenate([part[1] for part in parts], axis=1)
         if progress is not None:
-            progress(done * n_resamples // len(given), 2 * n_resamples)
-    names = tuple(given)
-    rows_of_first = next(iter(given.values()))
+            progress(done * n_resamples // len(models), 2 * n_resamples)
+    names = tuple(models)
+    rows_of_first = next(iter(models.values()))
     codes = rows_of_first.cluster_codes()
-    notes += clusters_note(given)
+    notes += clusters_note(models)
     standings, estimates = {}, {name: {} for name in names}  # type: ignore[var-annotated]
     for at, statistic in enumerate(chosen):
         table = np.stack([values[name][at] for name in names], axis=1)
@@ -163,7 +165,7 @@ def rank_real_models(
         float(level),
         rows_of_first.n,
         {
-            "statistics": {name: one.settings() for name, one in chosen.items()},
+            "statistics": {name: statistic.settings() for name, statistic in chosen.items()},
             "n_resamples": n_resamples,
             "seed": list(seed),
         },
@@ -195,14 +197,14 @@ def _chosen(
     """
     several = not isinstance(statistics, (str, Statistic))
     require_type(several, "must be a sequence", "Pass a list, even for a single item.", statistics=statistics)
-    found: dict[str, Statistic] = {}
-    told = []
-    real = any(isinstance(one, RealPredictions) for one in samples.values())
+    scores: dict[str, Statistic] = {}
+    left_out = []
+    real = any(isinstance(sample, RealPredictions) for sample in samples.values())
     remedy = "Use `brier`, `log_loss` or, for ordered classes, `rps`."
     if real:
         remedy = "Use `crps`, `interval_score`, `gaussian_log_loss` or `mae`."
-    for one in SCORES if statistics is None else statistics:
-        statistic = as_statistic(one)
+    for choice in SCORES if statistics is None else statistics:
+        statistic = as_statistic(choice)
         if statistic.name in _NO_SCORES:
             raise InputError(
                 "`statistics`",
@@ -217,7 +219,7 @@ def _chosen(
             except CrediblyError as error:
                 if statistics is not None:
                     raise
-                told.append(f"{statistic.name} was left out: {error.subject} of {name} {error.rule}")
+                left_out.append(f"{statistic.name} was left out: {error.subject} of {name} {error.rule}")
                 break
             if not (isinstance(bound, Linear) and bound.terms.is_mean):
                 raise InputError(
@@ -227,15 +229,15 @@ def _chosen(
                     remedy,
                 )
         else:
-            found[statistic.name] = statistic
-    require(found, "must contain at least one", "Leave it out.", statistics=statistics)
-    return found, told
+            scores[statistic.name] = statistic
+    require(scores, "must contain at least one", "Leave it out.", statistics=statistics)
+    return scores, left_out
 
 
 def _quantiles_of_draws(samples: Mapping[str, Predictions], statistics: Sequence[str]) -> list[str]:
     """Note which scores see the quantiles of few draws as they are, where other models have exact ones."""
-    draws = {name: one for name, one in samples.items() if isinstance(one, Samples)}
-    alike = len(draws) == len(samples) and len({one.n_draws for one in draws.values()}) == 1
+    draws = {name: sample for name, sample in samples.items() if isinstance(sample, Samples)}
+    alike = len(draws) == len(samples) and len({sample.n_draws for sample in draws.values()}) == 1
     seen = [name for name in statistics if name in (crps.name, "interval_score")]
     if not draws or alike or not seen:
         return []
@@ -248,12 +250,12 @@ def _settled(
 ) -> tuple[dict[str, Statistic], tuple[str, ...]]:
     """Return the statistic for every model: of draws beside other kinds the fair one, and what to note."""
     whole = dict.fromkeys(terms, statistic)
-    draws = {name: one for name, one in terms.items() if isinstance(one, Samples)}
-    sizes = {one.n_draws for one in draws.values()}
+    draws = {name: predictions for name, predictions in terms.items() if isinstance(predictions, Samples)}
+    sizes = {sample.n_draws for sample in draws.values()}
     alike = not draws or (len(draws) == len(terms) and len(sizes) == 1)
     if statistic.name != crps.name or statistic != crps or alike:
         return whole, ()
-    fair = {name for name, one in draws.items() if one.n_members == 1 and one.values.shape[-1] > 1}
+    fair = {name for name, sample in draws.items() if sample.n_members == 1 and sample.values.shape[-1] > 1}
     notes = []
     if fair:
         whose = ", ".join(sorted(fair))
@@ -272,23 +274,13 @@ def _contributions(
     statistics: Sequence[Statistic], levels: HostArray | None, chunk: Dataset
 ) -> tuple[HostArray, HostArray]:
     """Return labels (n,) and the scores (s, n) of one model on some rows."""
-    given, labels = _in_terms(chunk.predictions, levels), chunk.batch
+    predictions, labels = _in_terms(chunk.predictions, levels), chunk.batch
     rows = []
-    for one in statistics:
-        bound = one.bind(given)
+    for statistic in statistics:
+        bound = statistic.bind(predictions)
         assert isinstance(bound, Linear)
         rows.append(to_host(bound.contributions(labels))[0])
     return to_host(labels.values)[0], np.stack(rows)
-
-
-def _require_same(first: tuple[str, HostArray], second: tuple[str, HostArray]) -> None:
-    if not np.array_equal(first[1], second[1]):
-        raise InputError(
-            "the models",
-            "must have the same labels in the same order",
-            f"those of {first[0]!r} and {second[0]!r} differ",
-            "Predict one test set with all of them.",
-        )
 
 
 def _estimate(statistic: Statistic, values: HostArray, codes: HostArray | None) -> Estimate:
@@ -312,7 +304,5 @@ def _standing(
 ) -> ScoreStanding:
     """Return the order by the means of columns (n, m), and who is better beyond chance."""
     draws = bootstrap_means(table, n_resamples, seed, None, codes)
-    found = places(names, table.mean(axis=0), draws, level, len(table), "smallest", statistic.term_size)
-    return ScoreStanding(
-        **{one.name: getattr(found, one.name) for one in dataclasses.fields(found)}, statistic=statistic.name
-    )
+    order = places(names, table.mean(axis=0), draws, level, len(table), "smallest", statistic.term_size)
+    return ScoreStanding(**vars(order), statistic=statistic.name)

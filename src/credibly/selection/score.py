@@ -23,7 +23,7 @@ import numpy as np
 
 from credibly._arrays.checks import require_one_each, scalar
 from credibly._arrays.errors import InputError, UnsupportedError
-from credibly._arrays.namespace import Array, HostArray, as_float64, entropy_of_rows, like, namespace, to_host
+from credibly._arrays.namespace import Array, HostArray, as_float64, entropy_of_rows, namespace
 from credibly._arrays.notes import Note, merged
 from credibly._arrays.philox import takes_rng
 from credibly.credal import distance as distance_to
@@ -44,10 +44,10 @@ from credibly.predictions import (
     as_point,
     as_rows,
 )
-from credibly.predictions.dataset import joined
+from credibly.predictions.dataset import joined_rows
 from credibly.results.scores import Dependence, EpistemicScore, Group, Spread
 from credibly.selection.settings import ScoreMeasure, ScoreSettings, checked_settings, imprecision_of
-from credibly.selection.standings import NEGLIGIBLE, require_tradeoff
+from credibly.selection.standings import combined, require_tradeoff
 
 
 def distance_and_imprecision(
@@ -58,35 +58,15 @@ def distance_and_imprecision(
     return distance_to(credal, labels), imprecision, how
 
 
-def combined(distance: Array, imprecision: Array, tradeoff: float) -> Array:
-    """Return distance + trade-off * imprecision, with infinity times 0 being 0: a point is never punished."""
-    xp = namespace(distance)
-    if math.isfinite(tradeoff):
-        return distance + tradeoff * imprecision
-    return xp.where(imprecision > NEGLIGIBLE, xp.full_like(distance, xp.inf), distance)
-
-
-@dataclasses.dataclass(frozen=True)
-class Answers:
-    """What the mean prediction says of every row: whether it puts the label first, how surely, how spread."""
-
-    right: Array
-    confidence: Array
-    entropy: Array
-
-
 @dataclasses.dataclass(frozen=True)
 class ScoredRows:
     """What is known of every row once it is scored, before rows are summed up.
 
     Attributes
     ----------
-    distance, imprecision : array (n,)
-        The two parts of the score.
-    mean_distance, mean_imprecision : array (n,) or None
-        The same of the mean prediction; None where the prediction is that.
-    answers : Answers
-        What the mean prediction says.
+    columns : mapping of str to array (n,)
+        Distance and imprecision, the same of the mean prediction (`mean_distance`, `mean_imprecision`) unless
+        the prediction is that, and what the mean prediction says: right, confidence, entropy.
     target : Labels
         What was observed: classes (1, n), or soft targets (1, n, k).
     few : Dataset or None
@@ -101,11 +81,7 @@ class ScoredRows:
         How the parts were made.
     """
 
-    distance: Array
-    imprecision: Array
-    mean_distance: Array | None
-    mean_imprecision: Array | None
-    answers: Answers
+    columns: Mapping[str, Array]
     target: Labels
     few: Dataset | None
     kind: str
@@ -114,15 +90,9 @@ class ScoredRows:
     notes: tuple[str, ...]
 
 
-_PER_ROW = ("distance", "imprecision", "mean_distance", "mean_imprecision")
-
-
-_ANSWERS = ("right", "confidence", "entropy")
-
-
 def require_scorable(rows: Rows, name: str = "predictions") -> None:
     """Raise where numbers of a row would depend on the rows beside it, and these are elsewhere."""
-    if len(rows.sample) < rows.n and isinstance(rows.sample.predictions, Dirichlet):
+    if len(rows.example) < rows.n and isinstance(rows.example.predictions, Dirichlet):
         raise UnsupportedError(
             f"model {name!r} in chunks",
             "must be a set of distributions",
@@ -133,39 +103,36 @@ def require_scorable(rows: Rows, name: str = "predictions") -> None:
 
 def scored_rows(rows: Rows, settings: ScoreSettings, *, dependences: bool) -> ScoredRows:
     """Score all rows in one pass."""
-    given = rows.sample.predictions
-    if not isinstance(given, ClassPredictions):
-        as_set(given)  # raises with the kinds that can be read as sets
+    sample = rows.example.predictions
+    if not isinstance(sample, ClassPredictions):
+        as_set(sample)  # raises with the kinds that can be read as sets
     return _side_by_side(list(rows.map(partial(_score, settings, rows.n if dependences else None))))
 
 
 def summed_up(scored: ScoredRows) -> EpistemicScore:
     """Return the score of all rows, of the prediction and of its mean, and what it depends on."""
-    settings, answers, tradeoff = scored.settings.shown(), scored.answers, scored.settings.tradeoff
-    own = {**settings, **scored.members}
-    found = _summarised(
-        scored.kind, scored.distance, scored.imprecision, answers, tradeoff, own, scored.notes
-    )
+    settings, columns, tradeoff = scored.settings.shown(), dict(scored.columns), scored.settings.tradeoff
+    of_mean = {part: columns.pop(f"mean_{part}", None) for part in ("distance", "imprecision")}
+    score = _summarised(scored.kind, columns, tradeoff, {**settings, **scored.members}, scored.notes)
     average = None
-    if scored.mean_distance is not None and scored.mean_imprecision is not None:
-        parts = scored.mean_distance, scored.mean_imprecision
-        average = _summarised("Point", *parts, answers, tradeoff, settings, ())
+    if of_mean["distance"] is not None:
+        average = _summarised("Point", columns | of_mean, tradeoff, settings, ())
     depends = () if scored.few is None else dependences_of(scored.few, scored.settings)
-    return dataclasses.replace(found, average=average, dependences=depends)
+    return dataclasses.replace(score, average=average, dependences=depends)
 
 
-def require_same_labels(first: tuple[str, Labels], second: tuple[str, Labels]) -> None:
+def require_same_labels(first: tuple[str, HostArray], second: tuple[str, HostArray]) -> None:
     """Raise unless two models, given by name, were scored by the same labels."""
-    own, other = (to_host(target.values)[0] for _, target in (first, second))
-    if np.array_equal(own, other):
+    (name, labels), (other_name, others) = first, second
+    if np.array_equal(labels, others):
         return
-    where = f"shapes {own.shape} and {other.shape}"
-    if own.shape == other.shape:
-        where = f"first in row {int(np.nonzero(own != other)[0][0])}"
+    where = f"shapes {labels.shape} and {others.shape}"
+    if labels.shape == others.shape:
+        where = f"first in row {int(np.nonzero(labels != others)[0][0])}"
     raise InputError(
         "the models",
         "must have the same labels in the same order",
-        f"those of {first[0]!r} and {second[0]!r} differ, {where}",
+        f"those of {name!r} and {other_name!r} differ, {where}",
         "Predict one test set with all of them.",
     )
 
@@ -173,11 +140,6 @@ def require_same_labels(first: tuple[str, Labels], second: tuple[str, Labels]) -
 def labels_of(data: Dataset) -> Any:
     """Return labels (n,) or soft targets as a user would pass them."""
     return data.observed if isinstance(data.labels, Labels) else data.labels
-
-
-def some_sets(credal: CredalSet, target: Labels, rows: HostArray) -> Dataset:
-    """Return the sets and targets of some rows."""
-    return Dataset(credal, target).take(rows)
 
 
 def target_of(credal: CredalSet, labels: Any) -> Labels:
@@ -188,77 +150,68 @@ def target_of(credal: CredalSet, labels: Any) -> Labels:
 
 def _score(settings: ScoreSettings, n: int | None, data: Dataset) -> ScoredRows:
     """Score the rows of a dataset; where choices matter, keep the sets of a few of all `n` rows."""
-    given = data.predictions
-    assert isinstance(given, ClassPredictions)
-    credal = as_set(given, n_samples=settings.n_samples, rng=settings.seed)
-    notes = given.notes
-    if isinstance(given, Dirichlet):
+    predictions = data.predictions
+    assert isinstance(predictions, ClassPredictions)
+    credal = as_set(predictions, n_samples=settings.n_samples, rng=settings.seed)
+    notes = predictions.notes
+    if isinstance(predictions, Dirichlet):
         notes = (*notes, f"every Dirichlet is represented by the hull of {settings.n_samples} draws")
-    labels, mean = labels_of(data), as_point(given)[0]
+    labels, mean = labels_of(data), as_point(predictions)[0]
     target = target_of(mean, labels)
-    answers, told = _answers(mean, target)
+    answers, reading = _answers(mean, target)
     distance, imprecision, how = distance_and_imprecision(credal, labels, settings)
-    average: tuple[Array | None, Array | None] = (None, None)
-    if not isinstance(given, Point):
-        average = distance_and_imprecision(mean, labels, settings)[:2]
-    few = None
-    if n is not None and isinstance(credal, Ensemble) and credal.n_members > 1:
-        few = _few_sets(credal, target, n, data.start)
-    return ScoredRows(
-        distance,
-        imprecision,
-        *average,
-        answers,
-        target,
-        few,
-        type(given).__name__,
-        _counted(given, credal),
-        settings,
-        (*notes, *how, *told),
-    )
+    columns = {"distance": distance, "imprecision": imprecision, **answers}
+    if not isinstance(predictions, Point):
+        mean_distance, mean_imprecision, _ = distance_and_imprecision(mean, labels, settings)
+        columns |= {"mean_distance": mean_distance, "mean_imprecision": mean_imprecision}
+    few: Dataset | None = None
+    members: dict[str, Any] = {"members": None}
+    if isinstance(credal, Ensemble):
+        members = {"members": credal.n_members, "drawn": not isinstance(predictions, Ensemble)}
+        if n is not None and credal.n_members > 1:
+            few = _few_sets(credal, target, n, data.start)
+    notes = (*notes, *how, *reading)
+    return ScoredRows(columns, target, few, type(predictions).__name__, members, settings, notes)
 
 
 def _few_sets(credal: CredalSet, target: Labels, n: int, start: int) -> Dataset | None:
     """Return those of a few evenly spaced of n rows that are among these; None where there are none."""
     rows = spaced_rows(n, FEWER_ROWS if credal.n_classes > EXACT_CLASSES else DEPENDENCE_ROWS)
-    own = rows[(rows >= start) & (rows < start + len(credal))]
-    return some_sets(credal, target, own - start) if own.size else None
+    inside = rows[(rows >= start) & (rows < start + len(credal))] - start
+    return Dataset(credal, target).take(inside) if inside.size else None
 
 
 def _side_by_side(parts: list[ScoredRows]) -> ScoredRows:
-    """Return the scored rows of several datasets as one, in their order."""
-    first = parts[0]
-    if len(parts) == 1:
+    """Join what is known of the rows of chunks."""
+    first, *others = parts
+    if not others:
         return first
 
-    def together(arrays: list[Any], axis: int = 0) -> Any:
-        return None if arrays[0] is None else namespace(*arrays).concat(arrays, axis=axis)
+    def joined_arrays(arrays: list[Array], axis: int = 0) -> Array:
+        return namespace(*arrays).concat(arrays, axis=axis)
 
     few = [part.few for part in parts if part.few is not None]
-    values = together([part.target.values for part in parts], axis=1)
+    values = joined_arrays([part.target.values for part in parts], axis=1)
     return dataclasses.replace(
         first,
-        **{name: together([getattr(part, name) for part in parts]) for name in _PER_ROW},
-        answers=Answers(*(together([getattr(part.answers, name) for part in parts]) for name in _ANSWERS)),
+        columns={name: joined_arrays([part.columns[name] for part in parts]) for name in first.columns},
         target=dataclasses.replace(first.target, values=values),
-        few=joined(few) if few else None,
+        few=joined_rows(few) if few else None,
         notes=merged(part.notes for part in parts),
     )
 
 
 def _summarised(
     kind: str,
-    distance: Array,
-    imprecision: Array,
-    answers: Answers,
+    columns: Mapping[str, Array],
     tradeoff: float,
     settings: Mapping[str, Any],
     notes: tuple[str, ...],
 ) -> EpistemicScore:
-    """Return the score with its means over all, right and wrong answers."""
-    right = answers.right
-    total = combined(distance, imprecision, tradeoff)
-    parts = {"distance": distance, "imprecision": imprecision, "total": total}
+    """Return the score with means over all, right and wrong predictions; columns as in `ScoredRows`."""
+    distance, right = columns["distance"], columns["right"]
+    total = combined(distance, columns["imprecision"], tradeoff)
+    parts = {"distance": distance, "imprecision": columns["imprecision"], "total": total}
     masks: dict[Group, Array] = {"all": right | ~right, "right": right, "wrong": ~right}
     xp = namespace(distance)
     infinite = int(xp.sum(xp.astype(xp.isinf(distance), xp.int64)))
@@ -268,10 +221,8 @@ def _summarised(
     return EpistemicScore(
         kind=kind,
         tradeoff=tradeoff,
-        **parts,
-        right=right,
-        confidence=answers.confidence,
-        entropy=answers.entropy,
+        **columns,
+        total=total,
         summary={
             name: {group: _spread(values, mask) for group, mask in masks.items()}
             for name, values in parts.items()
@@ -297,26 +248,23 @@ def _spread(values: Array, mask: Array) -> Spread:
     return Spread(mean, math.sqrt(squares / (n - 1)), n)
 
 
-def _answers(mean: Point, target: Labels) -> tuple[Answers, tuple[str, ...]]:
-    """Return what a mean prediction says; of soft targets, a most frequent class is a right answer."""
+def _answers(mean: Point, target: Labels) -> tuple[dict[str, Array], tuple[str, ...]]:
+    """Return what a mean prediction says of every row: if it puts the label first, how surely, how spread.
+
+    Of soft targets, a most frequent class is a right answer, and a note says so.
+    """
     xp = mean.xp
     predicted = xp.argmax(mean.probs, axis=-1)
     values = target.values[0, ...]
-    told: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
     if isinstance(target, Classes):
         right = xp.astype(values, predicted.dtype) == predicted
     else:
-        held = xp.take_along_axis(values, predicted[:, None], axis=-1)[:, 0]
-        right = held >= xp.max(values, axis=-1)
-        told = ("an answer counts as right if it is a most frequent class of the targets",)
-    return Answers(right, xp.max(as_float64(mean.probs), axis=-1), entropy_of_rows(mean.probs)), told
-
-
-def _counted(given: ClassPredictions, credal: CredalSet) -> Mapping[str, Any]:
-    """Return how many members or samples stand for the set."""
-    if not isinstance(credal, Ensemble):
-        return {"members": None}
-    return {"members": credal.n_members, "drawn": not isinstance(given, Ensemble)}
+        share = xp.take_along_axis(values, predicted[:, None], axis=-1)[:, 0]
+        right = share >= xp.max(values, axis=-1)
+        notes = ("an answer counts as right if it is a most frequent class of the targets",)
+    confidence = xp.max(as_float64(mean.probs), axis=-1)
+    return {"right": right, "confidence": confidence, "entropy": entropy_of_rows(mean.probs)}, notes
 
 
 DEPENDENCE_ROWS, FEWER_ROWS = 500, 100
@@ -327,11 +275,6 @@ NOTABLE = 0.01
 """Share of the mean score from which on a dependence is warned about."""
 
 
-def chosen_members(ensemble: Ensemble, members: np.ndarray[Any, Any]) -> Ensemble:
-    """Return the hull of some members; a hull ignores weights."""
-    return Ensemble._trusted(ensemble.xp.take(ensemble.probs, like(members, ensemble.probs), axis=1))
-
-
 def spaced_rows(n: int, most: int) -> np.ndarray[Any, Any]:
     """Return up to `most` of n row numbers, evenly spaced."""
     return np.unique(np.linspace(0, n - 1, min(n, most)).round().astype(np.int64))
@@ -339,10 +282,10 @@ def spaced_rows(n: int, most: int) -> np.ndarray[Any, Any]:
 
 def dependences_of(some: Dataset, settings: ScoreSettings) -> tuple[Dependence, ...]:
     """Score some hulls again with half of their members."""
-    few, own = as_set(some.predictions), some.batch.values[0, ...]
+    few, labels = as_set(some.predictions), some.batch.values[0, ...]
     assert isinstance(few, Ensemble)
-    half = chosen_members(few, np.arange(0, few.n_members, 2))
-    score, other = (_mean_score(part, own, settings) for part in (few, half))
+    half = Ensemble._trusted(few.probs[:, ::2, :])  # a hull ignores weights
+    score, other = (_mean_score(part, labels, settings) for part in (few, half))
     if not (math.isfinite(score) and math.isfinite(other)):
         return ()  # nothing can be compared with infinity
     used, fewer = f"{few.n_members} members", f"{half.n_members} of them"
@@ -423,11 +366,11 @@ def epistemic_score(
     settings = checked_settings(tradeoff=tradeoff, measure=measure, n_samples=n_samples, rng=rng)
     rows = as_rows(predictions, labels)
     require_scorable(rows)
-    found = summed_up(scored_rows(rows, settings, dependences=dependences))
-    for one in found.dependences:
-        if abs(one.share) > NOTABLE:
-            warnings.warn(str(one), UserWarning, stacklevel=3)
-    return found
+    score = summed_up(scored_rows(rows, settings, dependences=dependences))
+    for dependence in score.dependences:
+        if abs(dependence.share) > NOTABLE:
+            warnings.warn(str(dependence), UserWarning, stacklevel=3)
+    return score
 
 
 def score_from_parts(
@@ -476,12 +419,10 @@ def score_from_parts(
     0.4
     """
     require_tradeoff(tradeoff)
-    given, labels = as_pair(predictions, labels)
-    mean = as_point(given)[0]
+    readable, labels = as_pair(predictions, labels)
+    mean = as_point(readable)[0]
     for name, part in (("distance", distance), ("imprecision", imprecision)):
         require_one_each(tuple(part.shape), len(mean), f"`{name}`")
-    answers, told = _answers(mean, target_of(mean, labels))
-    notes = (*notes, *told)
-    return _summarised(
-        type(given).__name__, distance, imprecision, answers, float(tradeoff), settings or {}, notes
-    )
+    answers, reading = _answers(mean, target_of(mean, labels))
+    columns = {"distance": distance, "imprecision": imprecision, **answers}
+    return _summarised(type(readable).__name__, columns, float(tradeoff), settings or {}, (*notes, *reading))

@@ -94,14 +94,15 @@ def imprecision_of(credal: CredalSet, measure: ScoreMeasure, seed: Seed) -> tupl
             )
         return as_float64(values), ()
     if measure in ("hartley", "dubois_prade", "koerner"):
-        found = nonspecificity_estimate(credal, measure=measure, rng=seed)
-        notes = found.notes
-        if not found.exact:
-            error = f", standard error {found.mean_stderr:.2g}"
-            notes = (*notes, Note("sampled", f"{found.n_events} random events", detail=error))
+        result = nonspecificity_estimate(credal, measure=measure, rng=seed)
+        notes = result.notes
+        if not result.exact:
+            error = f", standard error {result.mean_stderr:.2g}"
+            notes = (*notes, Note("sampled", f"{result.n_events} random events", detail=error))
         if measure == "koerner":
-            return found.values - 1.0, (*notes, "Koerner's measure is 1 for a point and enters as value - 1")
-        return found.values, notes
+            notes = (*notes, "Koerner's measure is 1 for a point and enters as value - 1")
+            return result.values - 1.0, notes
+        return result.values, notes
     if measure == "entropy_gap":
         parts = uncertainty(credal, decomposition="credal")
         return parts.epistemic, ("imprecision is upper minus lower entropy",)

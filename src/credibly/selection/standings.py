@@ -14,7 +14,7 @@ from typing import Any, Literal
 import numpy as np
 
 from credibly._arrays.errors import InputError, UnsupportedError, is_number, nearest, one_of, require
-from credibly._arrays.namespace import HostArray
+from credibly._arrays.namespace import Array, HostArray, namespace
 from credibly.results.base import Result
 from credibly.results.scores import EpistemicScore
 
@@ -362,7 +362,7 @@ class Ranking(Result):
     def means(self, tradeoff: float) -> HostArray:
         """Return the mean score of every model at a trade-off, in the order of `names`."""
         require_tradeoff(tradeoff)
-        return weighed(self.distance, self.imprecision, tradeoff)
+        return np.asarray(combined(self.distance, self.imprecision, tradeoff))
 
     def order(self, tradeoff: float, *, points: bool = True) -> tuple[str, ...]:
         """Return the models from best to worst, with or without those that predict one distribution."""
@@ -416,17 +416,17 @@ class Ranking(Result):
     def leaders(self, *, points: bool = True) -> tuple[tuple[float, float, str], ...]:
         """Return which model is first between which trade-offs: (from, to, name), from 0 to infinity."""
         kept = [name for name, take in zip(self.names, self._kept(points), strict=True) if take]
-        at = sorted({one.tradeoff for one in self.crossings if {one.below, one.beyond} <= set(kept)})
+        at = sorted({edge.tradeoff for edge in self.crossings if {edge.below, edge.beyond} <= set(kept)})
         edges = [0.0, *at, math.inf]
-        found: list[tuple[float, float, str]] = []
+        ranges: list[tuple[float, float, str]] = []
         for low, high in itertools.pairwise(edges):
             middle = 0.5 * (low + high) if math.isfinite(high) else 2 * low + 1.0
             first = self.order(middle, points=points)[0]
-            if found and found[-1][2] == first:
-                found[-1] = (found[-1][0], high, first)
+            if ranges and ranges[-1][2] == first:
+                ranges[-1] = (ranges[-1][0], high, first)
             else:
-                found.append((low, high, first))
-        return tuple(found)
+                ranges.append((low, high, first))
+        return tuple(ranges)
 
     def recommend(
         self,
@@ -463,9 +463,9 @@ class Ranking(Result):
         tradeoff, reason = advice(bool(abstention), priority)
         standing = self.at(tradeoff, points=points)
         first = standing.names[0]
-        own = [(low, high) for low, high, name in self.leaders(points=points) if name == first]
+        ranges = [(low, high) for low, high, name in self.leaders(points=points) if name == first]
         # nearest instead of around: at a crossing rounding decides on which side of it the trade-off is
-        between = min(own, key=lambda ends: max(ends[0] - tradeoff, tradeoff - ends[1]))
+        between = min(ranges, key=lambda ends: max(ends[0] - tradeoff, tradeoff - ends[1]))
         return Recommendation(first, tradeoff, reason, standing.tied_with_first, between)
 
     def to_dict(self) -> dict[str, Any]:
@@ -503,22 +503,23 @@ class Ranking(Result):
     def _compared(self, tradeoff: float, chosen: list[int]) -> tuple[HostArray, HostArray, HostArray]:
         """Return what decides the order at a trade-off, and the intervals of all differences."""
         if math.isfinite(tradeoff):
-            value = weighed(self.distance[chosen], self.imprecision[chosen], tradeoff)
-            draws = weighed(self.distance_draws[:, chosen], self.imprecision_draws[:, chosen], tradeoff)
+            value = combined(self.distance[chosen], self.imprecision[chosen], tradeoff)
+            draws = combined(self.distance_draws[:, chosen], self.imprecision_draws[:, chosen], tradeoff)
             return value, *simultaneous_intervals(value, draws, self.level)
         value = self.imprecision[chosen]
         low, high = simultaneous_intervals(value, self.imprecision_draws[:, chosen], self.level)
         precise = np.flatnonzero(value <= NEGLIGIBLE)
         if precise.size > 1:  # between points distance decides
-            own = [chosen[place] for place in precise]
-            ends = simultaneous_intervals(self.distance[own], self.distance_draws[:, own], self.level)
+            points = [chosen[place] for place in precise]
+            ends = simultaneous_intervals(self.distance[points], self.distance_draws[:, points], self.level)
             for whole, part in zip((low, high), ends, strict=True):
                 whole[np.ix_(precise, precise)] = part
         return value, low, high
 
 
-def weighed(distance: HostArray, imprecision: HostArray, weight: float) -> HostArray:
-    """Return distance + weight * imprecision with infinity times 0 being 0."""
-    if math.isinf(weight):
-        return np.where(imprecision > NEGLIGIBLE, math.inf, distance)
-    return np.asarray(distance + weight * imprecision)
+def combined(distance: Array, imprecision: Array, tradeoff: float) -> Array:
+    """Return distance + trade-off * imprecision, with infinity times 0 being 0: a point is never punished."""
+    if math.isfinite(tradeoff):
+        return distance + tradeoff * imprecision
+    xp = namespace(distance)
+    return xp.where(imprecision > NEGLIGIBLE, xp.full_like(distance, xp.inf), distance)

@@ -18,13 +18,12 @@ import dataclasses
 import math
 from typing import Any, ClassVar
 
-from credibly._arrays.errors import is_whole, one_of, require
+from credibly._arrays.errors import is_whole, require
 from credibly._arrays.namespace import Array, namespace
 from credibly.statistics.batches import positive
-from credibly.statistics.cells import CellStatistic, dyadic_cells
+from credibly.statistics.cells import CellStatistic, TargetName, check_target, dyadic_cells
 from credibly.statistics.protocol import ONE_CLASS, Plan, State, Story, Traits
 from credibly.statistics.terms import Events
-from credibly.statistics.walks import Target
 
 _REFUSAL = (
     "it is a test statistic in units of its own spread: its value is not a property of the model that an "
@@ -40,8 +39,8 @@ class TCal(CellStatistic):
     ----------
     most_bins : int
         The largest number of bins, a power of two; 1, 2, 4, ... bins of equal width are used.
-    target : {"top_label", "classwise"}
-        Bins of the confidence of the predicted class, or of every class's probability.
+    target : {"top_label", "classwise"} or int
+        Bins of the confidence of the predicted class, of every class's probability, or of one class's.
 
     Notes
     -----
@@ -57,7 +56,7 @@ class TCal(CellStatistic):
     """
 
     most_bins: int = 64
-    target: Target = "top_label"
+    target: TargetName = "top_label"
     name: ClassVar[str] = "t_cal"
     traits: ClassVar[Traits] = Traits(tail="greater", labels=ONE_CLASS, range=None, duplicate_invariant=False)
     reference: ClassVar[str] = "Lee et al. 2023"
@@ -77,10 +76,10 @@ class TCal(CellStatistic):
     refusal: ClassVar[str | None] = _REFUSAL
 
     def __post_init__(self) -> None:
-        one_of("`target`", self.target, ("top_label", "classwise"))
-        given = self.most_bins
-        power = is_whole(given) and 1 <= given <= 2**13 and not given & (given - 1)
-        require(power, "must be a power of two from 1 to 8192", "Try 64.", most_bins=given)
+        check_target(self.target, "top_label", "classwise")
+        bins = self.most_bins
+        power = is_whole(bins) and 1 <= bins <= 2**13 and not bins & (bins - 1)
+        require(power, "must be a power of two from 1 to 8192", "Try 64.", most_bins=bins)
 
     def terms(self, predictions: Any, plan: Plan) -> Events:
         """Return the events of the finest bins."""
@@ -99,7 +98,7 @@ class TCal(CellStatistic):
         for _ in range(self.most_bins.bit_length()):
             largest = xp.maximum(largest, _in_its_spread(*bins))
             if bins[0].shape[1] % 2 == 0:
-                bins = [xp.sum(xp.reshape(one, (one.shape[0], -1, 2)), axis=-1) for one in bins]
+                bins = [xp.sum(xp.reshape(column, (column.shape[0], -1, 2)), axis=-1) for column in bins]
         return xp.where(largest == -xp.inf, 0.0, largest)
 
 

@@ -22,17 +22,17 @@ def widening(scatter: Any, seen: Any) -> HostArray:
     return np.asarray(np.sqrt(np.maximum(1.0, ratio)))
 
 
-def label_values(labels: Labels, xp: Any, dtype: Any) -> Array:
+def one_hot(labels: Labels, xp: Any, dtype: Any) -> Array:
     """Return one-hot labels or label frequencies as (b, k, n), without weights."""
     if isinstance(labels, Counts):
         return xp.astype(xp.permute_dims(frequencies(labels), (0, 2, 1)), dtype)
     assert isinstance(labels, Classes)
-    given = labels.values
-    classes = xp.arange(labels.n_classes, dtype=given.dtype, device=device(given))
-    if is_numpy(given):
-        out = np.empty((given.shape[0], labels.n_classes, given.shape[1]), dtype=dtype)
-        return np.equal(given[:, None, :], classes[None, :, None], out=out)
-    return xp.astype(given[:, None, :] == classes[None, :, None], dtype)
+    classes_of_rows = labels.values
+    classes = xp.arange(labels.n_classes, dtype=classes_of_rows.dtype, device=device(classes_of_rows))
+    if is_numpy(classes_of_rows):
+        out = np.empty((classes_of_rows.shape[0], labels.n_classes, classes_of_rows.shape[1]), dtype=dtype)
+        return np.equal(classes_of_rows[:, None, :], classes[None, :, None], out=out)
+    return xp.astype(classes_of_rows[:, None, :] == classes[None, :, None], dtype)
 
 
 def replicates(labels: Labels, reps: slice) -> Labels:
@@ -54,7 +54,7 @@ def in_cache(state_of: Callable[[Labels], State], labels: Labels) -> State:
 def stacked(states: Sequence[State]) -> State:
     """Return the states of batches of label vectors as one."""
     xp = namespace(next(iter(states[0].values())))
-    return State({name: xp.concat([one[name] for one in states], axis=0) for name in states[0]})
+    return State({name: xp.concat([state[name] for state in states], axis=0) for name in states[0]})
 
 
 def total_weight(labels: Labels, rows: slice, like: Array) -> Array:
@@ -78,7 +78,7 @@ def gather(table: Array, labels: Array) -> Array:
 
 def frequencies(labels: Counts) -> Array:
     """Return the share of raters of every class, (b, n, k)."""
-    return Counts(labels.values).block(slice(None), slice(None))
+    return Counts(labels.values).shares()
 
 
 def weighted(weights: Array, values: Array) -> Array:

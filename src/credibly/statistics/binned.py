@@ -26,7 +26,15 @@ import numpy as np
 from credibly._arrays.errors import InputError, is_number, one_of, require
 from credibly._arrays.namespace import Array, namespace, row_sums
 from credibly.statistics.batches import positive
-from credibly.statistics.cells import CELL_TRAITS, BinnedStatistic, Binning, bin_index, class_cells
+from credibly.statistics.cells import (
+    CELL_TRAITS,
+    BinnedStatistic,
+    Binning,
+    bin_index,
+    check_target,
+    class_cells,
+    event_of,
+)
 from credibly.statistics.proper import top_label
 from credibly.statistics.protocol import GROWS_WITH_N, ONE_CLASS, Plan, State, Story, Traits
 from credibly.statistics.terms import Events
@@ -197,6 +205,8 @@ class ClasswiseECE(BinnedError):
         Exponent; 1 is the usual error, 2 the root mean square, ``math.inf`` the largest gap of a bin.
     debiased : bool
         With ``p=2``: the unbiased estimate of the squared error, which may be negative.
+    target : "classwise" or int
+        The average over all classes, or the error of one class's probability.
 
     Examples
     --------
@@ -205,6 +215,7 @@ class ClasswiseECE(BinnedError):
     0.25
     """
 
+    target: Literal["classwise"] | int = "classwise"
     name: ClassVar[str] = "classwise_ece"
     traits: ClassVar[Traits] = CELL_TRAITS
     reference: ClassVar[str] = "Kull et al. 2019"
@@ -224,14 +235,22 @@ class ClasswiseECE(BinnedError):
         },
     )
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_target(self.target, "classwise")
+
     def binned_values(self, probs: Array) -> Array:
-        """Every class's probability."""
-        return probs
+        """Every class's probability, or that of one class."""
+        return event_of(probs, self.target)[0] if isinstance(self.target, int) else probs
 
     def terms(self, predictions: Any, plan: Plan) -> Events:
-        """Return classes in the pair of class and bin."""
+        """Return classes in the pair of class and bin, or one class in its bin."""
         probs = predictions.probs
-        return class_cells(probs, bin_index(probs, plan.edges, self.closed), self.n_bins)
+        bins = bin_index(self.binned_values(probs), plan.edges, self.closed)
+        if isinstance(self.target, int):
+            chance, event = event_of(probs, self.target)
+            return Events(chance, bins, self.n_bins, event)
+        return class_cells(probs, bins, self.n_bins)
 
     # |cells| of all classes sum to n k, so the average over classes needs no factor of its own.
 

@@ -2,6 +2,8 @@
 
     ICI = (1 / n) sum_i |f(p_i) - p_i|,    f = local linear regression of the events on the predictions
 
+    E50, E90, Emax   quantiles of |f(p_i) - p_i| over the instances, the last the largest
+
 f weighs the nearest `span` of all instances by (1 - (distance / largest)^3)^3: lowess without robust steps. A
 local line reproduces p itself, so f(p) - p is the same smoother applied to the residuals: linear in the
 labels, and a batch of label vectors costs one product.   Austin and Steyerberg 2019; Cleveland 1979.
@@ -13,14 +15,13 @@ import dataclasses
 import math
 from typing import Any, ClassVar, NamedTuple
 
-from credibly._arrays.errors import is_number, one_of, require
+from credibly._arrays.errors import is_number, require
 from credibly._arrays.namespace import Array, namespace
 from credibly.predictions import Predictions, as_point
-from credibly.statistics.cells import CELL_TRAITS, CellStatistic, dyadic_cells
+from credibly.statistics.cells import CELL_TRAITS, CellStatistic, TargetName, check_target, dyadic_cells
 from credibly.statistics.linear import Linear
 from credibly.statistics.protocol import Bound, Plan, State, Story, Traits
 from credibly.statistics.terms import Events
-from credibly.statistics.walks import Target
 
 _CELLS = 1024
 _ROUNDING = 1e-12  # sums of weights in another order
@@ -35,9 +36,9 @@ class CalibrationIndex(CellStatistic):
     ----------
     span : float
         Share of the instances used for the local fit at every prediction.
-    target : {"classwise", "top_label"}
-        The mean over the indices of all classes (for two classes both are the same), or the index of the
-        confidence of the predicted class.
+    target : {"classwise", "top_label"} or int
+        The mean over the indices of all classes (for two classes both are the same), the index of the
+        confidence of the predicted class, or that of the probability of one class.
 
     Notes
     -----
@@ -57,7 +58,7 @@ class CalibrationIndex(CellStatistic):
     """
 
     span: float = 2 / 3
-    target: Target = "classwise"
+    target: TargetName = "classwise"
     name: ClassVar[str] = "ici"
     traits: ClassVar[Traits] = dataclasses.replace(CELL_TRAITS, range=(0.0, math.inf))
     reference: ClassVar[str] = "Austin and Steyerberg 2019"
@@ -74,24 +75,28 @@ class CalibrationIndex(CellStatistic):
     in_evaluations: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        one_of("`target`", self.target, ("top_label", "classwise"))
+        check_target(self.target, "top_label", "classwise")
         inside = is_number(self.span) and 0 < self.span <= 1
         require(inside, "must be above 0 and at most 1", "Leave it out: it is then 2/3.", span=self.span)
 
     def terms(self, predictions: Any, plan: Plan) -> Events:
-        """Return events in the 1024 cells of every class, or of the confidence."""
+        """Return events in the 1024 cells of every class, of one class, or of the confidence."""
         return dyadic_cells(predictions.probs, _CELLS, self.target)
 
     def value(self, sums: State) -> Array:
         """Return the index of every replicate, the mean over classes."""
-        return _indices(sums, self.span, [])
+        return _indices(sums, self, [])
+
+    def summary(self, gaps: Array, weight: Array) -> Array:
+        """Summarise gaps (b, m) of cells that hold shares (m,) of the instances."""
+        return gaps @ weight
 
     def _bind(self, predictions: Predictions, plan: Plan) -> Bound:
         point, notes = as_point(predictions)
         return IndexBound(self, self.terms(point, plan), plan, notes)
 
 
-class _Smoother(NamedTuple):
+class _LocalLines(NamedTuple):
     """The local lines of one class: a matrix from sums of residuals to gaps between curve and predictions."""
 
     cells: Array  # (m,), which cells hold instances
@@ -99,7 +104,7 @@ class _Smoother(NamedTuple):
     weight: Array  # (m,), shares of the instances
 
 
-_Known = tuple[Array, Array, list[_Smoother]]
+_Known = tuple[Array, Array, list[_LocalLines]]
 
 
 class IndexBound(Linear):
@@ -115,34 +120,39 @@ class IndexBound(Linear):
 
     def finish(self, state: State) -> Array:
         """Return the index of every replicate; smoothers are made again only if predictions changed."""
-        return _indices(state, self.statistic.span, self._known)
+        return _indices(state, self.statistic, self._known)
 
 
-def _indices(state: State, span: float, known: list[_Known]) -> Array:
+def _indices(state: State, statistic: CalibrationIndex, known: list[_Known]) -> Array:
     """Return the indices (b,) from sums per cell; `known` remembers the last smoothers."""
     size, predicted = state["size"], state["expected"]
     xp = namespace(size)
     if not bool(xp.all(size == size[:1, :])):  # weights or predictions differ between replicates
-        rows = [State({name: one[at : at + 1, :] for name, one in state.items()}) for at in range(len(size))]
-        return xp.concat([_indices(row, span, []) for row in rows])
+        rows = [
+            State({name: total[at : at + 1, :] for name, total in state.items()}) for at in range(len(size))
+        ]
+        return xp.concat([_indices(row, statistic, []) for row in rows])
     if not (known and bool(xp.all(known[0][0] == size[:1, :]) & xp.all(known[0][1] == predicted[:1, :]))):
         smoothers = [
-            _smoother(size[0, at : at + _CELLS], predicted[0, at : at + _CELLS], span, at)
+            _smoother(size[0, at : at + _CELLS], predicted[0, at : at + _CELLS], statistic.span, at)
             for at in range(0, size.shape[1], _CELLS)
         ]
         known[:] = [(size[:1, :], predicted[:1, :], smoothers)]
     residual = state["observed"] - predicted
     smoothers = known[0][2]
-    found = [xp.abs(xp.take(residual, one.cells, axis=1) @ one.lines.T) @ one.weight for one in smoothers]
-    return sum(found[1:], found[0]) / len(found)
+    indices = [
+        statistic.summary(xp.abs(xp.take(residual, lines.cells, axis=1) @ lines.lines.T), lines.weight)
+        for lines in smoothers
+    ]
+    return sum(indices[1:], indices[0]) / len(indices)
 
 
-def _smoother(size: Array, predicted: Array, span: float, start: int) -> _Smoother:
+def _smoother(size: Array, predicted: Array, span: float, start: int) -> _LocalLines:
     """Fit local lines to the residuals of the cells, (cells,) each; the first has the number `start`."""
     xp = namespace(size)
-    (held,) = xp.nonzero(size > 0)
-    n = xp.take(size, held)
-    x = xp.take(predicted, held) / n
+    (filled,) = xp.nonzero(size > 0)
+    n = xp.take(size, filled)
+    x = xp.take(predicted, filled) / n
     total = xp.sum(n)
     distance = xp.abs(x[:, None] - x[None, :])
     order = xp.argsort(distance, axis=1)
@@ -158,7 +168,114 @@ def _smoother(size: Array, predicted: Array, span: float, start: int) -> _Smooth
     sloped = spread > (_FLAT * (xp.max(x) - xp.min(x))) ** 2
     slope = xp.where(sloped, (x - weight @ x) / xp.where(sloped, spread, 1.0), 0.0)
     lines = weight * (1.0 + slope[:, None] * apart)
-    return _Smoother(held + start, lines / n[None, :], n / total)
+    return _LocalLines(filled + start, lines / n[None, :], n / total)
+
+
+@dataclasses.dataclass(frozen=True)
+class GapQuantile(CalibrationIndex):
+    """Base of the quantiles of the gap between predictions and the smooth curve of `ici`."""
+
+    share: ClassVar[float]
+
+    def summary(self, gaps: Array, weight: Array) -> Array:
+        """Return the gap that `share` of the instances do not exceed; halfway where two gaps qualify."""
+        xp = namespace(gaps)
+        order = xp.argsort(gaps, axis=1)
+        shape, flat = gaps.shape, xp.reshape(order, (-1,))
+        within = xp.cumulative_sum(xp.reshape(xp.take(weight, flat), shape), axis=1)
+        ordered, last = xp.take_along_axis(gaps, order, axis=1), shape[1] - 1
+        ends = []
+        for border in (self.share - _ROUNDING, self.share + _ROUNDING):
+            place = xp.sum(xp.astype(within < border, xp.int64), axis=1, keepdims=True)
+            ends.append(xp.take_along_axis(ordered, xp.clip(place, 0, last), axis=1)[:, 0])
+        return 0.5 * (ends[0] + ends[1])
+
+
+def _story(title: str, what: str, formula: str, *aliases: str) -> Story:
+    """Return the story of a quantile of the gap, which is that of the index but for these words."""
+    return dataclasses.replace(
+        CalibrationIndex.story,
+        title=title,
+        meaning=f"{what} distance between predicted probabilities and a smooth curve of observed "
+        "frequencies.",
+        formula=f"{formula} of |f(p) − p|, f = local linear regression of the events on p",
+        aliases=dict.fromkeys(aliases, "by lowess"),
+    )
+
+
+@dataclasses.dataclass(frozen=True)
+class MedianGap(GapQuantile):
+    """Median distance of predictions from the smooth curve of observed frequencies (E50).
+
+    Parameters
+    ----------
+    span : float
+        Share of the instances used for the local fit at every prediction.
+    target : {"classwise", "top_label"} or int
+        The mean over the classes, the confidence of the predicted class, or the probability of one class.
+
+    Examples
+    --------
+    >>> import credibly as cr
+    >>> probs = [[0.75, 0.25], [0.75, 0.25], [0.25, 0.75], [0.25, 0.75]]
+    >>> float(cr.statistics.e50(probs, [0, 1, 1, 1], span=0.5))  # 1/4 in either pair
+    0.25
+    """
+
+    name: ClassVar[str] = "e50"
+    share: ClassVar[float] = 0.5
+    story: ClassVar[Story] = _story("E50", "Median", "median", "median_calibration_error")
+
+
+@dataclasses.dataclass(frozen=True)
+class NinetyPercentGap(GapQuantile):
+    """Distance from the smooth curve of observed frequencies that 90 % of predictions do not exceed (E90).
+
+    Parameters
+    ----------
+    span : float
+        Share of the instances used for the local fit at every prediction.
+    target : {"classwise", "top_label"} or int
+        The mean over the classes, the confidence of the predicted class, or the probability of one class.
+
+    Examples
+    --------
+    >>> import credibly as cr
+    >>> probs = [[0.75, 0.25], [0.75, 0.25], [0.25, 0.75], [0.25, 0.75]]
+    >>> float(cr.statistics.e90(probs, [0, 1, 1, 1], span=0.5))  # 1/4 in either pair
+    0.25
+    """
+
+    name: ClassVar[str] = "e90"
+    share: ClassVar[float] = 0.9
+    story: ClassVar[Story] = _story("E90", "90 % quantile of the", "90 % quantile")
+
+
+@dataclasses.dataclass(frozen=True)
+class LargestGap(GapQuantile):
+    """Largest distance of predictions from the smooth curve of observed frequencies (Emax).
+
+    Parameters
+    ----------
+    span : float
+        Share of the instances used for the local fit at every prediction.
+    target : {"classwise", "top_label"} or int
+        The mean over the classes, the confidence of the predicted class, or the probability of one class.
+
+    Examples
+    --------
+    >>> import credibly as cr
+    >>> probs = [[0.75, 0.25], [0.75, 0.25], [0.25, 0.75], [0.25, 0.75]]
+    >>> float(cr.statistics.emax(probs, [0, 1, 0, 1], span=0.5))  # 1/4 in either pair
+    0.25
+    """
+
+    name: ClassVar[str] = "emax"
+    share: ClassVar[float] = 1.0
+    story: ClassVar[Story] = _story("Emax", "Largest", "maximum", "maximum_smooth_calibration_error")
 
 
 ici = CalibrationIndex()
+e50 = MedianGap()
+e90 = NinetyPercentGap()
+emax = LargestGap()

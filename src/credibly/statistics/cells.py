@@ -28,7 +28,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from credibly._arrays.errors import one_of, require, require_positive
+from credibly._arrays.errors import is_whole, one_of, require, require_positive
 from credibly._arrays.namespace import (
     CACHE_ELEMENTS,
     Array,
@@ -41,7 +41,8 @@ from credibly._arrays.namespace import (
     tiles,
     to_host,
 )
-from credibly.predictions import Classes, Dataset, Labels, Rows, as_point
+from credibly._arrays.notes import alternatives
+from credibly.predictions import Classes, Dataset, Labels, Rows, as_point, label_dtype
 from credibly.predictions.rows import weights_of_rows
 from credibly.statistics.batches import positive
 from credibly.statistics.linear import Linear, LinearStatistic
@@ -92,7 +93,7 @@ def inner_edges(
 
     Rows with weights count as if they were repeated.
     """
-    if rows.sample.checked_weights is None:
+    if rows.example.checked_weights is None:
         return rows.ranked(values_of, edge_ranks(rows.n, n_bins, closed))
     total = sum(float(part) for part in rows.map(_total_weight))
     return rows.ranked(values_of, weight_ranks(total, n_bins, closed), weighted=True)
@@ -172,12 +173,30 @@ def _bin_index_numpy(values: Array, inner: Array, closed: Closed, dtype: Any) ->
     return out
 
 
-def dyadic_cells(probs: Array, n_cells: int, target: str) -> Events:
-    """Return `n_cells`, a power of two, cells of equal width of the confidence, or of every class."""
-    if target == "top_label":
-        confidence, predicted = top_label(probs)
-        return Events(confidence, _dyadic_index(confidence, n_cells), n_cells, predicted)
-    return class_cells(probs, _dyadic_index(probs, n_cells), n_cells)
+TargetName = Literal["top_label", "classwise"] | int
+"""Whose probability is compared with its frequency: the predicted class, every class, or one class."""
+
+
+def check_target(target: Any, *words: str) -> None:
+    """Raise unless it is one of these words, or a whole number that could be a class."""
+    named = alternatives([repr(word).replace("'", '"') for word in words])
+    known = target in words if isinstance(target, str) else is_whole(target) and target >= 0
+    require(known, f"must be {named}, or the index of a class", "Use 1 for the second class.", target=target)
+
+
+def event_of(probs: Array, target: int) -> tuple[Array, Array]:
+    """Return the probability of one class, (n,), and its index for every row."""
+    xp, (n, k) = namespace(probs), probs.shape
+    require(target < k, f"must be a class from 0 to {k - 1}", "Name one class by its index.", target=target)
+    return probs[:, target], xp.full((n,), target, dtype=label_dtype(xp, k), device=device(probs))
+
+
+def dyadic_cells(probs: Array, n_cells: int, target: TargetName) -> Events:
+    """Return `n_cells`, a power of two, cells of equal width of the confidence, of a class or of each."""
+    if target == "classwise":
+        return class_cells(probs, _dyadic_index(probs, n_cells), n_cells)
+    chance, event = event_of(probs, target) if isinstance(target, int) else top_label(probs)
+    return Events(chance, _dyadic_index(chance, n_cells), n_cells, event)
 
 
 def class_cells(probs: Array, bins: Array, n_bins: int) -> Events:
@@ -223,8 +242,8 @@ class CellStatistic(LinearStatistic):
         gap = like(gap / positive(size), mean)
         deviation = terms.added(labels)[0, ...] - mean
         cells = xp.astype(xp.reshape(terms.cell, (-1,)), xp.int64)
-        own = xp.reshape(xp.take(gap, cells, axis=0), deviation.shape)
-        return xp.mean(own * (2.0 * deviation - own), axis=1)
+        row_gap = xp.reshape(xp.take(gap, cells, axis=0), deviation.shape)
+        return xp.mean(row_gap * (2.0 * deviation - row_gap), axis=1)
 
     def size_of_terms(self, n: int, n_cells: int) -> float:
         """Return that of shares of labels and mean predictions, of which an error is the difference."""

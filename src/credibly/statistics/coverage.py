@@ -148,15 +148,15 @@ class QuantileCalibrationError(LinearStatistic):
     )
 
     def __post_init__(self) -> None:
-        given: Any = self.levels
-        counted = is_whole(given) and 2 <= given <= MOST_LEVELS
+        levels: Any = self.levels
+        counted = is_whole(levels) and 2 <= levels <= MOST_LEVELS
         require(
-            counted or (isinstance(given, (tuple, list)) and _are_levels(given)),
+            counted or (isinstance(levels, (tuple, list)) and _are_levels(levels)),
             f"must be an integer from 2 to {MOST_LEVELS} or increasing numbers strictly between 0 and 1",
             "Write 100 for 0.01, 0.02, ..., 0.99.",
-            levels=given,
+            levels=levels,
         )
-        object.__setattr__(self, "levels", int(given) if counted else tuple(map(float, given)))
+        object.__setattr__(self, "levels", int(levels) if counted else tuple(map(float, levels)))
 
     def terms(self, predictions: Any, plan: Plan) -> Places:
         """Return how many quantiles labels have passed."""
@@ -193,9 +193,11 @@ def quantile_grid(predictions: RealPredictions, levels: int | tuple[float, ...])
     return predictions.quantile(wanted), wanted
 
 
-def _are_levels(given: Any) -> bool:
-    numbers = bool(given) and all(isinstance(one, Real) for one in given)
-    return numbers and all(one < other for one, other in itertools.pairwise((0.0, *map(float, given), 1.0)))
+def _are_levels(levels: Any) -> bool:
+    numbers = bool(levels) and all(isinstance(level, Real) for level in levels)
+    return numbers and all(
+        level < other for level, other in itertools.pairwise((0.0, *map(float, levels), 1.0))
+    )
 
 
 picp = IntervalCoverage()
@@ -214,9 +216,9 @@ def ordered_steps(predictions: Predictions, levels: int | tuple[float, ...]) -> 
 
 def symmetric_levels(predictions: Quantiles) -> tuple[HostArray, HostArray]:
     """Return the places of levels l and 1 - l that are both predicted, the widest interval first."""
-    own = to_host(as_float64(predictions.levels))
-    partner = np.abs(1.0 - own[:, None] - own[None, :]) <= SAME_LEVEL
-    low = np.flatnonzero(partner.any(axis=1) & (own < 0.5 - SAME_LEVEL))
+    heights = to_host(as_float64(predictions.levels))
+    partner = np.abs(1.0 - heights[:, None] - heights[None, :]) <= SAME_LEVEL
+    low = np.flatnonzero(partner.any(axis=1) & (heights < 0.5 - SAME_LEVEL))
     return low, partner[low].argmax(axis=1) if low.size else low
 
 
@@ -238,28 +240,28 @@ def central_coverage(predictions: RealPredictions, levels: int) -> Linear:
     number = require_integer(levels, "levels", 2)
     require(2 * number <= MOST_LEVELS, f"must be at most {MOST_LEVELS // 2}", "Try 50.", levels=number)
     if isinstance(predictions, Quantiles):
-        own = to_host(as_float64(predictions.levels))
+        stated_levels = to_host(as_float64(predictions.levels))
         low, high = symmetric_levels(predictions)
         if not low.size:
             raise UnsupportedError(
                 "central intervals of `Quantiles`",
                 "need two levels l and 1 - l",
-                f"got levels {', '.join(f'{one:g}' for one in own[:8])}",
+                f"got levels {', '.join(f'{height:g}' for height in stated_levels[:8])}",
                 "Predict symmetric levels, for example 0.05 and 0.95.",
             )
-        held: Any = np.ascontiguousarray(1.0 - 2.0 * own[low][::-1])
+        stated: Any = np.ascontiguousarray(1.0 - 2.0 * stated_levels[low][::-1])
         counts = quantile_calibration_error.bind(predictions)
         note = f"uses the {low.size} intervals between symmetric levels of the predicted quantiles"
         counts.notes = (*predictions.notes, note)
     else:
         # interval j / M lies between the levels (M - j) / 2M and (M + j) / 2M
-        held = [j / number for j in range(1, number)]
+        stated = [j / number for j in range(1, number)]
         counts = quantile_calibration_error.with_(levels=2 * number).bind(predictions)
         low = np.arange(number - 1)
         high = 2 * number - 2 - low
     assert isinstance(counts, Linear)
     heights = counts.terms.heights
-    return counts.with_terms(CentralPlaces(counts.terms, low, high, like(held, heights, heights.dtype)))
+    return counts.with_terms(CentralPlaces(counts.terms, low, high, like(stated, heights, heights.dtype)))
 
 
 @takes_rng
@@ -297,22 +299,22 @@ def pit(predictions: Any, labels: Any = None, *, randomised: bool | None = None,
     >>> cr.pit(cr.Gaussian([0.0, 0.0], [1.0, 1.0]), [0.0, 1.0]).round(4)
     array([0.5   , 0.8413])
     """
-    given, labels = paired(predictions, labels)
-    batch = as_labels(given, labels)
+    predictions, labels = paired(predictions, labels)
+    batch = as_labels(predictions, labels)
     single = isinstance(batch, (Reals, Classes))
     require_type(single, "must be one number, or class, per instance", "Pass an array (n,).", labels=labels)
     values = batch.values[0, :]
     if randomised is None:
         randomised = isinstance(batch, Classes)
-    if isinstance(given, RealPredictions) and not (randomised and isinstance(given, Samples)):
-        return given.cdf(values)  # nowhere a step, or the height behind it
-    if isinstance(given, Samples):
-        number = given.n_draws
+    if isinstance(predictions, RealPredictions) and not (randomised and isinstance(predictions, Samples)):
+        return predictions.cdf(values)  # nowhere a step, or the height behind it
+    if isinstance(predictions, Samples):
+        number = predictions.n_draws
         seen = as_float64(values)[None, :]
-        low, high = (given.share_below(seen, strict=one)[0, :] * number for one in (True, False))
+        low, high = (predictions.share_below(seen, strict=strict)[0, :] * number for strict in (True, False))
         low, high = low / (number + 1.0), (high + 1.0) / (number + 1.0)
     else:
-        point, _ = as_point(given)
+        point, _ = as_point(predictions)
         probs = as_float64(point.probs)
         xp = namespace(probs)
         below = xp.cumulative_sum(probs, axis=1)
@@ -321,5 +323,5 @@ def pit(predictions: Any, labels: Any = None, *, randomised: bool | None = None,
         low = high - xp.take_along_axis(probs, at, axis=1)[:, 0]
         if not randomised:
             return high
-    place = like(np.random.default_rng(as_seed(rng)).random(len(given)), high)
+    place = like(np.random.default_rng(as_seed(rng)).random(len(predictions)), high)
     return low + place * (high - low)

@@ -35,7 +35,9 @@ from credibly._arrays.namespace import (
 )
 from credibly._arrays.row_search import count_at_most
 from credibly.predictions import Gaussian, Predictions, Quantiles, RealPredictions, Samples
+from credibly.predictions.regression import over_members
 from credibly.predictions.samples import LeftOut
+from credibly.predictions.without_member import WithoutNormal
 from credibly.statistics.mixture_tables import Grid, Loss, distances_on_grid
 from credibly.statistics.protocol import Story, Traits
 from credibly.statistics.regression import SCORE_TRAITS, RealMean, members_first, of_one_normal
@@ -80,9 +82,7 @@ class ContinuousRankedProbabilityScore(RealMean):
         below="labels are closer to the predicted distributions than the predictions say",
         citation="Matheson and Winkler, Scoring rules for continuous probability distributions, Management "
         "Science, 1976; Grimit et al., Quarterly Journal of the Royal Meteorological Society, 2006.",
-        aliases={
-            "pinball_loss": "which for quantiles is twice their mean pinball loss",
-        },
+        aliases={"check_score": "which for quantiles is twice their mean pinball loss"},
     )
 
     def __post_init__(self) -> None:
@@ -127,7 +127,7 @@ class ContinuousRankedProbabilityScore(RealMean):
 
 def crps_and_slope(predictions: Gaussian) -> Callable[[Array], tuple[Array, Array]]:
     """Return the CRPS of labels (b, n) and its derivative in the label, made of the same terms."""
-    mean, std = (members_first(one) for one in predictions.members())
+    mean, std = (members_first(part) for part in predictions.members())
     shares, half = predictions.shares, _known_half(predictions)
 
     def both(labels: Array) -> tuple[Array, Array]:
@@ -135,8 +135,8 @@ def crps_and_slope(predictions: Gaussian) -> Callable[[Array], tuple[Array, Arra
         slope: Any = 0.0
         for j in range(mean.shape[0]):
             share = 1.0 / mean.shape[0] if shares is None else shares[:, j]
-            own, rise = _distance_and_slope(labels - mean[j, :], std[j, :])
-            loss, slope = loss + share * own, slope + share * rise
+            distance, rise = _distance_and_slope(labels - mean[j, :], std[j, :])
+            loss, slope = loss + share * distance, slope + share * rise
         return loss - half, slope
 
     return both
@@ -147,38 +147,59 @@ def _known_half(predictions: Gaussian) -> Array:
 
 
 def _half_spread(predictions: Gaussian) -> Array:
-    """Return 1/2 E|X - X'| of mixtures, (n,)."""
-    mean, std = (members_first(one) for one in predictions.members())
-    shares = predictions.shares
-    xp, m = namespace(std), mean.shape[0]
-    weight = xp.ones_like(std[:, :1]) if shares is None else members_first(shares)
-    whole = float(m) if shares is None else 1.0
-    # pairs of a member with itself: A(0, s sqrt(2)) = 2 s / sqrt(pi)
-    spread = xp.sum(weight * weight * std, axis=0) * (2.0 / math.sqrt(math.pi))
+    """Return 1/2 E|X - X'| of mixtures, (n,); without a member, from the distances between all of them."""
+    whole, left, share = predictions, None, 0.0
+    if isinstance(predictions, WithoutNormal):
+        whole, left, share = predictions.whole, predictions.member, predictions.share
+    apart = whole.once(_distances, lambda: _distances(whole))
+    total = over_members(apart, whole.shares)
+    if left is not None:
+        itself = (2.0 / math.sqrt(math.pi)) * whole.members()[1][:, left]
+        total = total - 2.0 * share * apart[:, left] + share * share * itself
+    return total / (2.0 * (1.0 - share) ** 2)
+
+
+def _distances(predictions: Gaussian) -> Array:
+    """Return E|X - X_j|, (n, m): from a draw of the mixture to one of each of its members."""
+    mean, std = (members_first(part) for part in predictions.members())
+    xp, m, shares = namespace(std), mean.shape[0], predictions.shares
+    weight = (
+        xp.full_like(std, 1.0 / m) if shares is None else xp.broadcast_to(members_first(shares), std.shape)
+    )
+    # a member with itself: A(0, s sqrt(2)) = 2 s / sqrt(pi)
+    apart = [weight[j, :] * std[j, :] * (2.0 / math.sqrt(math.pi)) for j in range(m)]
     for j in range(m - 1):
         gap, scale = mean[j + 1 :, :] - mean[j, :], xp.hypot(std[j + 1 :, :], std[j, :])
-        spread = spread + 2.0 * weight[j, :] * xp.sum(
-            weight[j + 1 :, :] * _distance_and_slope(gap, scale)[0], axis=0
-        )
-    return spread / (2.0 * whole * whole)
+        distance, _ = _distance_and_slope(gap, scale)
+        apart[j] = apart[j] + xp.sum(weight[j + 1 :, :] * distance, axis=0)
+        for other in range(j + 1, m):
+            apart[other] = apart[other] + weight[j, :] * distance[other - j - 1, :]
+    return xp.stack(apart, axis=1)
 
 
 def _of_mixture(predictions: Gaussian, half: Array | float) -> Loss:
     """Return E|X - y| of mixtures of normal members, less `half` (n,)."""
-    mean, std = (members_first(one) for one in predictions.members())
+    mean, std = (members_first(part) for part in predictions.members())
     shares, m = predictions.shares, mean.shape[0]
 
     def distance(labels: Array, j: int) -> Array:
-        own, _ = _distance_and_slope(labels - mean[j, :], std[j, :])
-        return own if shares is None else shares[:, j] * own
+        apart, _ = _distance_and_slope(labels - mean[j, :], std[j, :])
+        return apart if shares is None else shares[:, j] * apart
 
     def score(labels: Array) -> Array:
+        if isinstance(predictions, WithoutNormal) and labels.shape[0] > 1:  # the observed labels come first
+            first = predictions.averaged(_distance, labels[0, :])
+            return namespace(first).concat([(first - half)[None, :], score(labels[1:, :])], axis=0)
         total = distance(labels, 0)
         for j in range(1, m):
             total = total + distance(labels, j)
         return (total / float(m) if shares is None else total) - half
 
     return score
+
+
+def _distance(label: Array, mean: Array, std: Array) -> Array:
+    return _distance_and_slope(label - mean, std)[0]
 
 
 def _distance_and_slope(gap: Array, scale: Array) -> tuple[Array, Array]:

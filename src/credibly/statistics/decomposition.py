@@ -9,11 +9,12 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
+from credibly._arrays.standard_errors import Moments, cluster_error, standard_error_of
 from credibly._arrays.sums import State
 from credibly.predictions import Dataset, Rows, as_rows, require_single
 from credibly.predictions.passes import Sums
 from credibly.results.base import Result
-from credibly.results.estimates import Estimate, Moments, cluster_error, standard_error_of
+from credibly.results.estimates import Estimate
 from credibly.statistics.binned import ClasswiseECE
 from credibly.statistics.cells import Binning, Closed
 from credibly.statistics.linear import Linear
@@ -100,12 +101,12 @@ def decompose_brier(
     errors = ClasswiseECE(n_bins=n_bins, binning=binning, closed=closed, p=2, debiased=debiased)
     rows = as_rows(predictions, labels, clusters=clusters, blocks=blocks)
     task = StatisticsTask.of([errors, brier], rows)
-    require_single(rows.sample, "`decompose_brier`")
+    require_single(rows.example, "`decompose_brier`")
     (total,) = rows.merged([task.sums])
-    found = task.finish(total)
-    loss, error = found["brier"], found[errors.name]
+    estimates = task.finish(total)
+    loss, error = estimates["brier"], estimates[errors.name]
     of_calibration, of_refinement = _standard_errors(task, rows, total, error)
-    k = rows.sample.predictions.n_classes  # type: ignore[attr-defined]
+    k = rows.example.predictions.n_classes  # type: ignore[attr-defined]
     calibration = k * (error.value if errors.debiased else error.value**2)
     settings = {**errors.settings(), "n_classes": k}
 
@@ -142,10 +143,10 @@ def _standard_errors(task: StatisticsTask, rows: Rows, total: Sums, error: Estim
 
 def _without_clusters(task: StatisticsTask, total: Sums) -> tuple[Error, Error]:
     """Leave every cluster out of both parts."""
-    bounds, _ = task.bound_to(task.sample)
-    k = task.sample.predictions.n_classes  # type: ignore[attr-defined]
+    bounds, _ = task.bound_to(task.example)
+    k = task.example.predictions.n_classes  # type: ignore[attr-defined]
     (error, moved, sizes), (loss, rest, _) = (
-        without_each(one, total.states[of_clusters(one)]) for one in bounds
+        without_each(bound, total.states[of_clusters(bound)]) for bound in bounds
     )
     return (
         cluster_error(k * error, k * moved, sizes, None),

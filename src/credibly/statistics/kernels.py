@@ -63,8 +63,8 @@ def distances(left: Array, right: Array) -> Array:
     """Return ||left_i - right_j||, (n, k), (m, k) -> (n, m); gradients at distance 0 are 0."""
     if is_numpy(left):
         many = left.shape[1] >= _MANY_ENTRIES
-        found = _from_products(as_float64(left), as_float64(right)) if many else _by_differences(left, right)
-        return found.astype(left.dtype, copy=False)
+        apart = _from_products(as_float64(left), as_float64(right)) if many else _by_differences(left, right)
+        return apart.astype(left.dtype, copy=False)
     if is_torch(left) and (not on_accelerator(left) or left.shape[1] > _FEW_CLASSES):
         import torch
 
@@ -81,22 +81,22 @@ def _by_differences(left: HostArray, right: HostArray) -> Any:
 def _from_products(left: HostArray, right: HostArray) -> HostArray:
     """Return euclidean distances, those of near rows from differences."""
     size, other = np.vecdot(left, left)[:, None], np.vecdot(right, right)
-    found = np.empty((left.shape[0], right.shape[0]))
+    apart = np.empty((left.shape[0], right.shape[0]))
     for rows in tiles(left.shape[0], max(_FEWEST_ROWS, CACHE_ELEMENTS // max(1, right.shape[0]))):
         sizes = size[rows] + other
-        squares = np.matmul(left[rows], right.T, out=found[rows])
+        squares = np.matmul(left[rows], right.T, out=apart[rows])
         squares *= -2.0
         squares += sizes
         sizes *= _NEAR
         near, to = np.nonzero(squares <= sizes)
         if near.size > _MANY_NEAR * squares.size:
-            found[rows] = _by_differences(left[rows], right)
+            apart[rows] = _by_differences(left[rows], right)
             continue
         for part in tiles(near.size, CACHE_ELEMENTS // left.shape[1]):
             gap = np.take(left[rows], near[part], axis=0) - np.take(right, to[part], axis=0)
             squares[near[part], to[part]] = np.vecdot(gap, gap)
         np.sqrt(squares, out=squares)
-    return found
+    return apart
 
 
 def _class_by_class(left: Array, right: Array) -> Array:
@@ -111,10 +111,10 @@ def _class_by_class(left: Array, right: Array) -> Array:
 
 def kernel_matrix(left: Array, right: Array, kernel: KernelName, bandwidth: Any) -> Array:
     """Return the kernel of every pair, (n, k), (m, k) -> (n, m)."""
-    found = distances(left, right)
+    apart = distances(left, right)
     if kernel == "gaussian":
-        return flushed(exponential(found * found * (-0.5 / (bandwidth * bandwidth))))
-    return flushed(exponential(scaled(found, -1.0 / bandwidth)))
+        return flushed(exponential(apart * apart * (-0.5 / (bandwidth * bandwidth))))
+    return flushed(exponential(scaled(apart, -1.0 / bandwidth)))
 
 
 def scaled(values: Array, factor: Any) -> Array:
@@ -135,7 +135,7 @@ def centred_kernel(kernel: Array, left: Array, right: Array, level: Any) -> Arra
     else:
         level = xp.astype(level, kernel.dtype)
         kernel = kernel - left - (right - level)
-    of_left, of_right = (1.0 / xp.sqrt(1.0 - 2.0 * one + level) for one in (left, right))
+    of_left, of_right = (1.0 / xp.sqrt(1.0 - 2.0 * mean + level) for mean in (left, right))
     return scaled(scaled(kernel, of_left), of_right)
 
 
@@ -147,8 +147,8 @@ def largest_term(label_kernel: HostArray | None) -> float:
     """
     if label_kernel is None:
         return 2.0
-    own = np.diag(label_kernel)
-    return float(np.max(own[:, None] + own[None, :] - 2.0 * label_kernel))
+    diagonal = np.diag(label_kernel)
+    return float(np.max(diagonal[:, None] + diagonal[None, :] - 2.0 * label_kernel))
 
 
 def distinct_rows(probs: Array, most: int) -> np.ndarray[Any, Any]:
@@ -175,13 +175,16 @@ def spaced_rows(rows: Rows, most: int) -> Predictions:
     Rows with weights are spaced as if each were listed as often as its weight says: one of weight 0 is not.
     """
     chosen = spaced(rows.n, most)
-    if rows.sample.checked_weights is not None:
+    if rows.example.checked_weights is not None:
         chosen = _spaced_by_weight(np.concatenate(list(rows.map(weights_of_rows))), most)
-    first, *others = (one for one in rows.map(partial(_rows_among, chosen)) if one is not None)
+    first, *others = (part for part in rows.map(partial(_rows_among, chosen)) if part is not None)
     if not others:  # on its device, with its graph
         return first
-    arrays = [one.row_arrays() for one in (first, *others)]
-    together = {name: np.concatenate([to_host(one[name]) for one in arrays]) for name in arrays[0]}
+    arrays = [part.row_arrays() for part in (first, *others)]
+    together = {
+        name: np.concatenate([to_host(arrays_of_part[name]) for arrays_of_part in arrays])
+        for name in arrays[0]
+    }
     return first.replace_rows(**together)
 
 
@@ -224,9 +227,9 @@ def median_distance(probs: Array, distance: str = "euclidean distance") -> tuple
     points = taken(probs, chosen)
     if not tracks_gradient(probs):
         points = as_float64(to_host(points))
-    found = median(distances(points, points)[np.triu_indices(chosen.size, 1)])
+    bandwidth = median(distances(points, points)[np.triu_indices(chosen.size, 1)])
     what = f"the median {distance} of {chosen.size} distinct predictions"
-    return found, (f"bandwidth {as_number(found):.4g} is {what}",)
+    return bandwidth, (f"bandwidth {as_number(bandwidth):.4g} is {what}",)
 
 
 def median(values: Array) -> Any:

@@ -81,11 +81,11 @@ class LabelFeatures:
     def _amplitudes(self) -> tuple[HostArray, HostArray]:
         """Return those of cosines and of sines."""
         at = self.step * np.arange(1, self.nodes + 1)
-        found: HostArray = np.sqrt(2.0 * self.step / math.sqrt(2.0 * math.pi) * np.exp(-0.5 * at * at))
+        amplitudes: HostArray = np.sqrt(2.0 * self.step / math.sqrt(2.0 * math.pi) * np.exp(-0.5 * at * at))
         if not self.mirrored:
-            return found, found
+            return amplitudes, amplitudes
         # cos u cos v + sin u sin v = cos(u - v), and with a minus sign cos(u + v), of which half is added
-        return found * math.sqrt(1.5), found * math.sqrt(0.5)
+        return amplitudes * math.sqrt(1.5), amplitudes * math.sqrt(0.5)
 
     def _angle(self, values: Array) -> Array:
         return (values - 0.5 * (self.low + self.high)) * (self.step / self.bandwidth)

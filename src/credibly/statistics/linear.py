@@ -20,10 +20,10 @@ import numpy as np
 
 from credibly._arrays.errors import UnsupportedError
 from credibly._arrays.namespace import Array, HostArray
+from credibly._arrays.standard_errors import Moments, scale_and_skewness, skewed, standard_error_of
 from credibly.predictions import Counts, Labels, Predictions, Quantiles
 from credibly.predictions.labels import one_distribution
 from credibly.predictions.samples import Pool
-from credibly.results.estimates import Moments, scale_and_skewness, skewed, standard_error_of
 from credibly.statistics.batches import total_of
 from credibly.statistics.protocol import Bound, Plan, State, Statistic
 from credibly.statistics.seen import EachChoice
@@ -87,8 +87,8 @@ class LinearStatistic(Statistic):
         return None
 
     def _bind(self, predictions: Predictions, plan: Plan) -> Bound:
-        given, notes = one_distribution(predictions)
-        return Linear(self, self.terms(given, plan), plan, (*notes, *self.notes(predictions)))
+        distribution, notes = one_distribution(predictions)
+        return Linear(self, self.terms(distribution, plan), plan, (*notes, *self.notes(predictions)))
 
 
 class Linear(Bound):
@@ -174,17 +174,22 @@ class Linear(Bound):
     @property
     def shared(self) -> Hashable:
         """Equal where terms look labels up together, or where the sums are the same."""
-        own = type(self.terms)
-        return self.terms.shared or (self.statistic.identity, own.sums, own.observed)
+        kind = type(self.terms)
+        return self.terms.shared or (self.statistic.identity, kind.sums, kind.observed)
+
+    @property
+    def is_lean(self) -> bool:
+        """Whether many label vectors are summed up without anything of their size."""
+        return "square" not in self.needs and bool(self.terms.is_lean)
 
     def states_with(self, others: Sequence[Any], labels: Labels) -> list[State]:
         """Return the sums of all; equal ones are taken once."""
         if self.terms.shared is None:
             return [self.state(labels)] * (1 + len(others))
-        observed = self.terms.observed_with([one.terms for one in others], labels)
+        observed = self.terms.observed_with([other.terms for other in others], labels)
         return [
-            State(one.terms.fixed(labels.weights, one.needs), observed=own)
-            for one, own in zip((self, *others), observed, strict=True)
+            State(bound.terms.fixed(labels.weights, bound.needs), observed=sums)
+            for bound, sums in zip((self, *others), observed, strict=True)
         ]
 
     def chi_square(self, sums: State | None = None) -> tuple[float, str] | None:
@@ -201,7 +206,7 @@ class Linear(Bound):
             return super().wild_sums(labels, codes, number)
         with np.errstate(invalid="ignore"):  # what is infinite is refused below
             expected, added = self.terms.wild_sums(labels, codes, number, self.needs)
-        if not all(np.isfinite(own).all() for own in added.values()):
+        if not all(np.isfinite(sums).all() for sums in added.values()):
             what = f"a test of `{self.statistic.name}` with clusters"
             raise UnsupportedError(what, *self.terms.why_infinite(labels))
         return expected, added

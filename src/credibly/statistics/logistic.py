@@ -15,10 +15,11 @@ import numpy as np
 
 from credibly._arrays.errors import InputError, UnsupportedError
 from credibly._arrays.namespace import HostArray, to_host
+from credibly._arrays.standard_errors import cluster_error
 from credibly.predictions import Classes, ClassPredictions, as_rows
 from credibly.results.base import Result
-from credibly.results.estimates import Estimate, cluster_error
-from credibly.statistics.over_rows import gathered, require_rows
+from credibly.results.estimates import Estimate
+from credibly.statistics.over_rows import gathered, require_defined
 from credibly.statistics.proper import accuracy
 
 _STEPS = 50
@@ -97,15 +98,15 @@ def logistic_calibration(
     0.3685
     """
     rows = as_rows(predictions, labels, clusters=clusters, blocks=blocks)
-    require_rows(accuracy, rows)
-    given = rows.sample.predictions
-    assert isinstance(given, ClassPredictions)
-    if given.n_classes != 2:
+    require_defined(accuracy, rows)
+    predictions = rows.example.predictions
+    assert isinstance(predictions, ClassPredictions)
+    if predictions.n_classes != 2:
         remedy = "Pass the probabilities of one class and of all others together."
         raise UnsupportedError(
-            "`logistic_calibration`", "is for two classes", f"got {given.n_classes}", remedy
+            "`logistic_calibration`", "is for two classes", f"got {predictions.n_classes}", remedy
         )
-    if not isinstance(rows.sample.batch, Classes) or rows.sample.batch.weights is not None:
+    if not isinstance(rows.example.batch, Classes) or rows.example.batch.weights is not None:
         raise UnsupportedError(
             "`logistic_calibration`",
             "takes one label per instance",
@@ -178,19 +179,21 @@ def _by_cluster(values: HostArray, codes: HostArray) -> HostArray:
 
 def _fitted(design: HostArray, y: HostArray, offset: HostArray) -> _Fit:
     """Return coefficients of the largest likelihood, by Newton's steps."""
-    found = np.zeros(design.shape[1])
+    coefficients = np.zeros(design.shape[1])
     for _ in range(_STEPS):
-        linear = offset + design @ found
+        linear = offset + design @ coefficients
         mean = 1.0 / (1.0 + np.exp(-linear))
         information = (design * (mean * (1.0 - mean))[:, None]).T @ design
         if np.abs(linear - offset).max() > _FAR or np.linalg.cond(information) > 1e14:
             break
         step = np.linalg.solve(information, design.T @ (y - mean))
         step /= max(1.0, np.abs(step).max())  # far from the solution whole steps overshoot
-        found = found + step
+        coefficients = coefficients + step
         if np.abs(step).max() < _CLOSE:
             spread = (mean * (1.0 - mean))[:, None, None]
-            return _Fit(found, design * (y - mean)[:, None], spread * design[:, :, None] * design[:, None, :])
+            return _Fit(
+                coefficients, design * (y - mean)[:, None], spread * design[:, :, None] * design[:, None, :]
+            )
     raise UnsupportedError(
         "calibration slope and intercept",
         "must have a finite best value",

@@ -134,8 +134,8 @@ class LossTable:
         _make([self, *others])
         b, on_host = len(labels), is_numpy(labels.values)
         batches = tiles(b, CACHE_ELEMENTS // _TILE_ROWS if on_host else b)
-        found = [self._sums(replicates(labels, reps), (self, *others)) for reps in batches]
-        return [namespace(labels.values).concat(parts) for parts in zip(*found, strict=True)]
+        batches_of_sums = [self._sums(replicates(labels, reps), (self, *others)) for reps in batches]
+        return [namespace(labels.values).concat(parts) for parts in zip(*batches_of_sums, strict=True)]
 
     def _sums(self, labels: Labels, tables: Sequence[LossTable]) -> list[Array]:
         values, weights = labels.values, labels.weights
@@ -145,20 +145,20 @@ class LossTable:
                 if weights is None:
                     totals[j] = totals[j] + table._sum(values, places)
                 else:
-                    own = weights[:, places.rows]
-                    totals[j] = totals[j] + total_of(table._of(values, places), own)[:, 0]
+                    weights_of_tile = weights[:, places.rows]
+                    totals[j] = totals[j] + total_of(table._of(values, places), weights_of_tile)[:, 0]
         return totals
 
     def _of(self, labels: Array, places: _Places) -> Array:
         """Return H of the labels of some rows, (b, rows)."""
         xp = namespace(labels)
-        own = xp.sum(self._cubics_at(places) * places.powers, axis=2, dtype=labels.dtype)
-        return xp.where(places.outside, self._exact(labels, places), own)
+        inside = xp.sum(self._cubics_at(places) * places.powers, axis=2, dtype=labels.dtype)
+        return xp.where(places.outside, self._exact(labels, places), inside)
 
     def _sum(self, labels: Array, places: _Places, *, exact: bool = True) -> Array:
         """Return the sum of H over some rows, (b,); without `exact`, of the labels inside alone."""
         xp, b = namespace(labels), labels.shape[0]
-        cubics, powers = (xp.reshape(one, (b, -1)) for one in (self._cubics_at(places), places.powers))
+        cubics, powers = (xp.reshape(table, (b, -1)) for table in (self._cubics_at(places), places.powers))
         if is_numpy(labels):  # few rows: a sum in single precision has lost nothing
             total = xp.vecdot(cubics, powers)
         else:
@@ -206,18 +206,18 @@ class LossTable:
     def _cubics_at(self, places: _Places) -> Array:
         """Return the coefficients at labels, (b, rows, 4)."""
         xp = namespace(self._table)
-        found = xp.take(self._table, xp.reshape(places.cell, (-1,)), axis=0)
-        return xp.reshape(found, (*places.cell.shape, 4))
+        cubics = xp.take(self._table, xp.reshape(places.cell, (-1,)), axis=0)
+        return xp.reshape(cubics, (*places.cell.shape, 4))
 
     def _exact(self, labels: Array, places: _Places) -> Array:
         """Return the loss itself in rows where some label has no cell, (b, rows); elsewhere any number."""
-        xp, own = namespace(labels), labels[:, places.rows]
+        xp, labels_of_tile = namespace(labels), labels[:, places.rows]
         missed = xp.any(places.outside, axis=0)
         if not bool(xp.any(missed)):
-            return own
+            return labels_of_tile
         (rows,) = xp.nonzero(missed)
         loss = self.loss_of(self.predictions[to_host(rows) + places.rows.start])
-        exact = loss(xp.take(own, rows, axis=1))
+        exact = loss(xp.take(labels_of_tile, rows, axis=1))
         # places of these rows among all, so that no array is written to
         place = clip(xp.cumulative_sum(xp.astype(missed, xp.int64)) - 1, 0)
         return xp.take(exact, place, axis=1)
@@ -225,27 +225,27 @@ class LossTable:
 
 def _make(tables: Sequence[LossTable]) -> None:
     """Make the tables of losses of the same predictions that are not there yet."""
-    left = [one for one in tables if "_table" not in one.__dict__]
-    for one in left:
-        one._nodes = tables[0]._nodes
-    for one, made in zip(left, _tables(left), strict=True):
-        one._table = made
+    left = [table for table in tables if "_table" not in table.__dict__]
+    for table in left:
+        table._nodes = tables[0]._nodes
+    for table, made in zip(left, _tables(left), strict=True):
+        table._table = made
 
 
 def _tables(tables: Sequence[LossTable]) -> Iterator[Array]:
     """Yield the cubics of losses with the same nodes, from densities that they share."""
     if not tables:
         return
-    given, nodes = tables[0].predictions, tables[0]._nodes
+    predictions, nodes = tables[0].predictions, tables[0]._nodes
     cells, order = np.ceil(to_host(nodes.used)).astype(np.int64), to_host(nodes.order)
-    found: list[list[Array]] = [[] for _ in tables]
+    cubics: list[list[Array]] = [[] for _ in tables]
     for rows in (order[part] for part in _groups(order.size)):
-        own = given[rows]
-        grid = _grid(own, nodes, rows, _most(cells, rows) + 5)
-        for parts, one in zip(found, tables, strict=True):
-            parts.append(_cubics(one.on_grid(own, grid).T, nodes.dtype))
-    while found:  # parts of one table at a time stand beside the whole
-        yield namespace(nodes.low).concat(found.pop(0), axis=0)
+        some = predictions[rows]
+        grid = _grid(some, nodes, rows, _most(cells, rows) + 5)
+        for parts, table in zip(cubics, tables, strict=True):
+            parts.append(_cubics(table.on_grid(some, grid).T, nodes.dtype))
+    while cubics:  # parts of one table at a time stand beside the whole
+        yield namespace(nodes.low).concat(cubics.pop(0), axis=0)
 
 
 def _grid(predictions: Gaussian, nodes: _Nodes, rows: HostArray, number: int) -> Grid:
@@ -302,8 +302,8 @@ def _density(predictions: Gaussian, values: Array, step: Array) -> Array:
     for j in range(m):
         inverse = 1.0 / std[:, j]
         z = (values - mean[:, j]) * inverse
-        own = xp.exp(-0.5 * z * z) * (inverse * step)
-        density = density + (own if shares is None else shares[:, j] * own)
+        term = xp.exp(-0.5 * z * z) * (inverse * step)
+        density = density + (term if shares is None else shares[:, j] * term)
     return density / (math.sqrt(2.0 * math.pi) * (m if shares is None else 1.0))
 
 
@@ -333,7 +333,7 @@ def _on_last_axis(parts: Sequence[Array], dtype: Any) -> Array:
     xp = namespace(parts[0])
     if not is_numpy(parts[0]):
         return xp.astype(xp.stack(parts, axis=-1), dtype)
-    found = np.empty((*parts[0].shape, len(parts)), dtype)
+    stacked = np.empty((*parts[0].shape, len(parts)), dtype)
     for j, part in enumerate(parts):
-        found[..., j] = part
-    return found
+        stacked[..., j] = part
+    return stacked

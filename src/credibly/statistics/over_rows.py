@@ -2,10 +2,10 @@
 
 Rows in memory are one dataset: a statistic is bound to it once, and its sums stay on their device. Rows in
 chunks give the values of all rows at once up to the rounding of sums. Statistics that compare pairs of
-instances take all rows into memory (of classes the mean predictions, n k numbers), unless blocks of them meet
-on an engine: a chunk becomes a block, its predictions and labels, and stays where it was read. A task takes a
-part of one block and all of another, so that two blocks are all a worker holds. Where pairs are symmetric
-every two blocks meet once; where a row must see all others before its error is known (KDE errors), one task
+instances take all rows into memory (of classes the mean predictions, n k numbers), unless chunks of them meet
+on an engine: the predictions and labels of each stay where they were read, as a `PairChunk`. A task takes a
+part of one chunk and all of another, so that two chunks are all a worker holds. Where pairs are symmetric
+every two chunks meet once; where a row must see all others before its error is known (KDE errors), one task
 follows the other.
 """
 
@@ -22,6 +22,7 @@ import numpy as np
 from credibly._arrays.errors import UnsupportedError
 from credibly._arrays.namespace import HostArray, rows_within_budget, tiles, to_host
 from credibly._arrays.progress import Progress
+from credibly._arrays.standard_errors import ONE_CLUSTER, Moments, cluster_error, standard_error_of
 from credibly.predictions import (
     ClassPredictions,
     Counts,
@@ -35,11 +36,11 @@ from credibly.predictions import (
     as_point,
 )
 from credibly.predictions.clusters import Clusters
-from credibly.predictions.dataset import joined
+from credibly.predictions.dataset import joined_rows
 from credibly.predictions.labels import one_distribution
 from credibly.predictions.passes import Sums, Task, on_host, remembering
 from credibly.predictions.rows import RowChoice
-from credibly.results.estimates import ONE_CLUSTER, Estimate, Moments, cluster_error, standard_error_of
+from credibly.results.estimates import Estimate
 from credibly.statistics.pairwise import BandwidthPlan, ClusterSums, PairBound, PairStatistic, require_pairs
 from credibly.statistics.protocol import SECOND_LOOK, Bound, Plan, State, Statistic
 from credibly.statistics.real_kernels import with_labels
@@ -70,17 +71,17 @@ def planned(statistics: Sequence[Statistic], rows: Rows) -> list[Planned]:
                 f"it is {statistic.traits.reduction}",
                 "Gather the mean predictions first: `chunks.gather()`, n k numbers in memory.",
             )
-        require_rows(statistic, rows)
+        require_defined(statistic, rows)
         kept.append(Planned(statistic, statistic._plan(rows)))
     return kept
 
 
-def require_rows(statistic: Statistic, rows: Rows) -> None:
+def require_defined(statistic: Statistic, rows: Rows) -> None:
     """Raise unless the statistic is defined for predictions and labels of this kind."""
-    sample = rows.sample
-    statistic.require_predictions(sample.predictions)
-    batch = statistic.require_labels(sample.batch)
-    if isinstance(batch, Counts) and isinstance(sample.predictions, RealPredictions):
+    example = rows.example
+    statistic.require_predictions(example.predictions)
+    batch = statistic.require_labels(example.batch)
+    if isinstance(batch, Counts) and isinstance(example.predictions, RealPredictions):
         raise UnsupportedError(
             f"`{statistic.name}` of real-valued predictions",
             "takes reals",
@@ -105,33 +106,36 @@ class StatisticsTask(Task):
     ----------
     chosen : tuple of Planned
         The statistics.
-    sample : Dataset
+    example : Dataset
         A few rows, or all where they are in memory: they tell the kind of predictions and labels.
     clusters : Clusters or None
         Which of them belong together.
     """
 
     chosen: tuple[Planned, ...]
-    sample: Dataset
+    example: Dataset
     clusters: Clusters | None = None
 
     @classmethod
     def of(cls, statistics: Sequence[Statistic], rows: Rows) -> StatisticsTask:
         """Plan the statistics for these rows."""
-        sample = rows.sample
-        clusters = None if sample.clusters is None else rows.clusters
-        return cls(tuple(planned(statistics, rows)), sample, clusters)
+        example = rows.example
+        clusters = None if example.clusters is None else rows.clusters
+        return cls(tuple(planned(statistics, rows)), example, clusters)
 
     def bound_to(self, rows: Dataset) -> tuple[list[Bound], tuple[str, ...]]:
-        """Bind every statistic to some rows, and return the notes of these; to the sample once."""
-        if rows is self.sample and "of_sample" in self.__dict__:
-            known: tuple[list[Bound], tuple[str, ...]] = self.__dict__["of_sample"]
+        """Bind every statistic to some rows, and return the notes of these; to the example once."""
+        if rows is self.example and "of_example" in self.__dict__:
+            known: tuple[list[Bound], tuple[str, ...]] = self.__dict__["of_example"]
             return known
-        given = remembering(rows.predictions) if len(self.chosen) > 1 else rows.predictions
+        predictions = remembering(rows.predictions) if len(self.chosen) > 1 else rows.predictions
         # without `bind`, whose checks were made when these statistics were planned
-        made = [one.statistic._bind(given, one.plan) for one in self.chosen], notes_of_one(given)
-        if rows is self.sample:
-            self.__dict__["of_sample"] = made
+        made = (
+            [chosen.statistic._bind(predictions, chosen.plan) for chosen in self.chosen],
+            notes_of_one(predictions),
+        )
+        if rows is self.example:
+            self.__dict__["of_example"] = made
         return made
 
     def sums(self, chunk: Dataset) -> Sums:
@@ -142,20 +146,20 @@ class StatisticsTask(Task):
         for bound in bounds:
             states[bound.statistic.name] = bound.observed_sums(chunk.batch)
             if self.clusters is not None and codes is not None:
-                own = bound.cluster_sums(chunk.batch, codes, self.clusters.number)
-                states |= {} if own is None else {of_clusters(bound): own}
+                by_cluster = bound.cluster_sums(chunk.batch, codes, self.clusters.number)
+                states |= {} if by_cluster is None else {of_clusters(bound): by_cluster}
         return Sums(states, notes)
 
     def finish(self, total: Sums) -> dict[str, Estimate]:
         """Return the value of every statistic, with its standard error where merged sums tell it."""
-        found = {}
-        for bound in self.bound_to(self.sample)[0]:
+        estimates = {}
+        for bound in self.bound_to(self.example)[0]:
             name = bound.statistic.name
-            one = bound.estimate(total.states[name], self.sample.batch, total.notes)
+            estimate = bound.estimate(total.states[name], self.example.batch, total.notes)
             if self.clusters is not None:
-                one = clustered(bound, one, total.states.get(of_clusters(bound)))
-            found[name] = one
-        return found
+                estimate = clustered(bound, estimate, total.states.get(of_clusters(bound)))
+            estimates[name] = estimate
+        return estimates
 
 
 def of_clusters(bound: Bound) -> str:
@@ -163,7 +167,7 @@ def of_clusters(bound: Bound) -> str:
     return f"{bound.statistic.name} of clusters"
 
 
-def clustered(bound: Bound, found: Estimate, sums: State | None) -> Estimate:
+def clustered(bound: Bound, estimate: Estimate, sums: State | None) -> Estimate:
     """Return an estimate with the standard error of rows in clusters: each is left out once.
 
     se^2 = (C - 1) / C sum over clusters of (value without it - value)^2
@@ -171,28 +175,28 @@ def clustered(bound: Bound, found: Estimate, sums: State | None) -> Estimate:
     The jackknife holds for clusters of unequal sizes too; MacKinnon, Nielsen and Webb 2023.
     """
     if sums is None:
-        return found
-    if found.stderr is None and found.interval_refusal is not SECOND_LOOK:
-        return found
+        return estimate
+    if estimate.stderr is None and estimate.interval_refusal is not SECOND_LOOK:
+        return estimate
     if np.count_nonzero(_sizes(sums)) < 2:  # of a group; all rows have two clusters or more
-        return dataclasses.replace(found, stderr=None, interval_refusal=ONE_CLUSTER, n_clusters=1)
+        return dataclasses.replace(estimate, stderr=None, interval_refusal=ONE_CLUSTER, n_clusters=1)
     value, without, sizes = without_each(bound, sums)
-    error = cluster_error(value, without, sizes, found.stderr, bound.statistic.term_size)
-    return dataclasses.replace(found, value=value, **error, interval_method="normal")
+    error = cluster_error(value, without, sizes, estimate.stderr, bound.statistic.term_size)
+    return dataclasses.replace(estimate, value=value, **error, interval_method="normal")
 
 
 def _sizes(sums: State) -> HostArray:
     """Return the rows, or their weight, of every cluster, (c,)."""
     size = next(sums[name] for name in ("weight", "size") if name in sums)
-    found: HostArray = np.asarray(size).reshape(len(size), -1).sum(axis=1)
-    return found
+    counts: HostArray = np.asarray(size).reshape(len(size), -1).sum(axis=1)
+    return counts
 
 
 def without_each(bound: Bound, sums: State) -> tuple[float, HostArray, HostArray]:
     """Return the value of all rows, the values without each cluster, (c,), and the sizes of the clusters."""
     sizes = _sizes(sums)
-    total = State({name: np.sum(own, axis=0, keepdims=True) for name, own in sums.items()})
-    without = State({name: total[name] - own[sizes > 0] for name, own in sums.items()})
+    total = State({name: np.sum(sum_of_each, axis=0, keepdims=True) for name, sum_of_each in sums.items()})
+    without = State({name: total[name] - sum_of_each[sizes > 0] for name, sum_of_each in sums.items()})
     return float(to_host(bound.finish(total))[0]), to_host(bound.finish(without)), sizes[sizes > 0]
 
 
@@ -204,13 +208,13 @@ class _Influence:
     sums: dict[str, State]
 
     def __call__(self, chunk: Dataset) -> Sums:
-        found: dict[str, State] = {}
+        moments: dict[str, State] = {}
         for bound in self.task.bound_to(chunk)[0]:
             name = bound.statistic.name
             if name in self.sums:
                 influence = bound.influence(self.sums[name], chunk.batch)
-                found[name] = Moments.of(influence[None, :], None)
-        return Sums(found)
+                moments[name] = Moments.of(influence[None, :], None)
+        return Sums(moments)
 
 
 def estimates_over(
@@ -232,28 +236,30 @@ def estimates_over(
     dict
         Estimates by name, in the order of the statistics.
     """
-    found: dict[str, Estimate] = {}
-    sums = [one for one in statistics if one.traits.reduction == "sum"]
+    estimates: dict[str, Estimate] = {}
+    sums = [statistic for statistic in statistics if statistic.traits.reduction == "sum"]
     if sums:
         task = StatisticsTask.of(sums, rows)
         total = _summed(task.sums, rows, progress)
-        found = task.finish(total)
+        estimates = task.finish(total)
         again = {
-            name: total.states[name] for name, one in found.items() if one.interval_refusal is SECOND_LOOK
+            name: total.states[name]
+            for name, estimate in estimates.items()
+            if estimate.interval_refusal is SECOND_LOOK
         }
         looked = _summed(_Influence(task, again), rows).states if again else {}
         for name, moments in looked.items():
             error = standard_error_of(moments)[0]
-            found[name] = dataclasses.replace(found[name], stderr=error, interval_refusal=None)
-    if len(found) == len(statistics):
-        return found
-    for one in statistics:
-        if one.traits.reduction in ("pairwise", "smoother"):
-            found[one.name] = pair_estimate(one, rows, progress)
-        elif one.traits.reduction == "opaque":
-            require_rows(one, rows)
-            found[one.name] = estimate_at_once(*one.bound_at_once(rows))
-    return {one.name: found[one.name] for one in statistics}
+            estimates[name] = dataclasses.replace(estimates[name], stderr=error, interval_refusal=None)
+    if len(estimates) == len(statistics):
+        return estimates
+    for statistic in statistics:
+        if statistic.traits.reduction in ("pairwise", "smoother"):
+            estimates[statistic.name] = pair_estimate(statistic, rows, progress)
+        elif statistic.traits.reduction == "opaque":
+            require_defined(statistic, rows)
+            estimates[statistic.name] = estimate_at_once(*statistic.bound_at_once(rows))
+    return {statistic.name: estimates[statistic.name] for statistic in statistics}
 
 
 def _summed(work: Callable[[Dataset], Sums], rows: Rows, progress: Progress | None = None) -> Sums:
@@ -268,16 +274,16 @@ def _summed(work: Callable[[Dataset], Sums], rows: Rows, progress: Progress | No
 
 def estimate_at_once(bound: Bound, labels: Labels, codes: HostArray | None = None) -> Estimate:
     """Return the value of a statistic bound to all rows; with `codes` pairs inside a cluster are left out."""
-    found = bound.estimate(bound.observed_sums(labels), labels)
+    estimate = bound.estimate(bound.observed_sums(labels), labels)
     if codes is None:
-        return found
+        return estimate
     number = int(codes.max()) + 1
-    return _between(found, bound, bound.wild_sums(labels, codes, number), number)
+    return _between(estimate, bound, bound.wild_sums(labels, codes, number), number)
 
 
 def for_pairs(rows: Rows) -> Dataset:
     """Return all rows in memory, as statistics that compare pairs need them: for classes, the means."""
-    if isinstance(rows.sample.predictions, ClassPredictions):
+    if isinstance(rows.example.predictions, ClassPredictions):
         return Dataset(*gathered(rows))
     whole = rows.loaded(rows.n)
     assert whole is not None
@@ -287,7 +293,7 @@ def for_pairs(rows: Rows) -> Dataset:
 def gathered(rows: Rows) -> tuple[Point, Labels]:
     """Return mean predictions and labels of all rows in memory, for statistics that compare pairs."""
     parts = list(rows.map(_means))
-    whole = parts[0] if len(parts) == 1 else joined(parts)  # one part keeps its device and its graph
+    whole = parts[0] if len(parts) == 1 else joined_rows(parts)  # one part keeps its device and its graph
     assert isinstance(whole.predictions, Point)
     return whole.predictions, whole.batch
 
@@ -304,7 +310,7 @@ _LEAST_ROWS, _MOST_ROWS = 128, 4096  # of a part: products of fewer are slow, te
 
 
 @dataclasses.dataclass(frozen=True)
-class Block:
+class PairChunk:
     """Predictions and labels of consecutive rows, of which `start` is the first among all.
 
     Of classes these are mean predictions, of draws pools with their labels. `codes` are the numbers of the
@@ -320,48 +326,48 @@ class Block:
     def __len__(self) -> int:
         return len(self.predictions)
 
-    def __getitem__(self, rows: slice) -> Block:
+    def __getitem__(self, rows: slice) -> PairChunk:
         codes = None if self.codes is None else self.codes[rows]
         first, labels = self.start + rows.start, self.labels.rows(rows)
-        return Block(first, self.predictions[rows], labels, self.notes, codes)
+        return PairChunk(first, self.predictions[rows], labels, self.notes, codes)
 
 
 Pose = Callable[[Dataset], Dataset]
 """From rows to rows as a statistic of pairs sees them: of draws, pools with their labels."""
-Vectors = Callable[[Block], Labels]
-"""Returns the label vectors of a block: as they are, or drawn; the same ones whatever stands beside a row."""
+Vectors = Callable[[PairChunk], Labels]
+"""Returns the label vectors of a chunk: as they are, or drawn; the same ones whatever stands beside a row."""
 
 
-def meets_in_blocks(statistic: Statistic, chunks: Rows) -> bool:
+def meets_in_chunks(statistic: Statistic, chunks: Rows) -> bool:
     """Tell whether pairs are to meet in tasks: in one process they meet in memory."""
     return isinstance(statistic, PairStatistic) and chunks.engine.name != "serial"
 
 
 @dataclasses.dataclass(frozen=True)
-class Pairs:
-    """A statistic of pairs over blocks that are held by an engine.
+class ChunkPairs:
+    """A statistic of pairs over chunks that are held by an engine.
 
     Parameters
     ----------
     planned : Planned
         The statistic, with the plan of all rows.
-    chunks : Rows
+    rows : Rows
         The rows, as the statistic sees them.
-    blocks : list
+    chunks : list
         What `held` made of them.
     """
 
     planned: Planned
-    chunks: RowChoice
-    blocks: list[Any]
+    rows: RowChoice
+    chunks: list[Any]
 
     @classmethod
-    def over(cls, statistic: Statistic, rows: Rows, pose: Pose = with_labels) -> Pairs:
+    def over(cls, statistic: Statistic, rows: Rows, pose: Pose = with_labels) -> ChunkPairs:
         """Plan, and read all chunks once; predictions and labels stay where they were read."""
         require_pairs(statistic.name, rows.n)
-        chunks = RowChoice(rows, rows.n, pose)
-        held = rows.held(partial(_block, pose, rows.clusters))
-        return cls(Planned(statistic, statistic.plan(chunks)), chunks, held)
+        seen = RowChoice(rows, rows.n, pose)
+        chunks = rows.held(partial(_pair_chunk, pose, rows.clusters))
+        return cls(Planned(statistic, statistic.plan(seen)), seen, chunks)
 
     @property
     def plan(self) -> BandwidthPlan:
@@ -372,21 +378,21 @@ class Pairs:
     @property
     def bound(self) -> PairBound:
         """The statistic bound to a few rows in place of all: enough to finish sums."""
-        few, _ = one_distribution(self.chunks.sample.predictions)
-        return _bound(self.planned, few, self.chunks.n)
+        few, _ = one_distribution(self.rows.example.predictions)
+        return _bound(self.planned, few, self.rows.n)
 
     def vectors_at_once(self) -> int:
-        """Return how many label vectors fit: values of the least part, and the labels of a block."""
-        longest = max(_LEAST_ROWS * self._bytes_per_entry(), 8 * max(self.chunks.whole.lengths))
+        """Return how many label vectors fit: values of the least part, and the labels of a chunk."""
+        longest = max(_LEAST_ROWS * self._bytes_per_entry(), 8 * max(self.rows.whole.lengths))
         return rows_within_budget(longest, 0.25)
 
     def _bytes_per_entry(self) -> int:
         return 3 * 8 * self.bound.width  # what rows got, what they get now, and the sum
 
     def _part_rows(self, n_vectors: int) -> int:
-        """Return the rows of a part: what they get, and the kernel with the longest block, fit the budget."""
+        """Return the rows of a part: what they get, and the kernel with the longest chunk, fit the budget."""
         fitting = rows_within_budget(self._bytes_per_entry() * n_vectors, 0.25)
-        beside = rows_within_budget(2 * 8 * max(self.chunks.whole.lengths), 0.6)
+        beside = rows_within_budget(2 * 8 * max(self.rows.whole.lengths), 0.6)
         return min(_MOST_ROWS, max(_LEAST_ROWS, min(fitting, beside)))
 
     def sums(
@@ -397,9 +403,11 @@ class Pairs:
         step, finish = partial(_step, self.planned, vectors), partial(_finish, self.planned, vectors)
         total: State | None = None
         notes: dict[str, None] = {}
-        for done, (found, said) in enumerate(self.chunks.engine.folds(step, chains, finish), start=1):
-            total = found if total is None else total + found
-            notes.update(dict.fromkeys(said))
+        for done, (sums_of_part, notes_of_part) in enumerate(
+            self.rows.engine.folds(step, chains, finish), start=1
+        ):
+            total = sums_of_part if total is None else total + sums_of_part
+            notes.update(dict.fromkeys(notes_of_part))
             if progress is not None:
                 progress(done, len(chains))
         assert total is not None
@@ -408,71 +416,74 @@ class Pairs:
     def wild_sums(self, number: int) -> tuple[Bound, State, State]:
         """Return a bound statistic and its `wild_sums` of the observed labels, rows in so many clusters."""
         sums, bound, notes = ClusterSums(number), self.bound, dict[str, None]()
-        steps = self.chunks.engine.folds(
+        steps = self.rows.engine.folds(
             partial(_cluster_step, self.planned), self._chains(self._part_rows(1)), tuple
         )
-        for found, part in steps:
-            for one in found:
-                sums.add(*one)
+        for between, part in steps:
+            for sums_of_pair in between:
+                sums.add(*sums_of_pair)
             if part is not None:
-                codes, labels, said = part
+                codes, labels, notes_of_part = part
                 sums.weigh(codes, labels)
-                notes.update(dict.fromkeys(said))
+                notes.update(dict.fromkeys(notes_of_part))
         bound.notes = (*notes, *self.plan.notes)
         return bound, *sums.states()
 
     def _chains(self, size: int) -> Iterator[list[tuple[Any, slice, Any]]]:
-        """Yield the steps of every part of every block: which part, and which block it meets."""
+        """Yield the steps of every part of every chunk: which part, and which chunk it meets."""
         once = self.bound.symmetric
-        for place, length in enumerate(self.chunks.whole.lengths):
-            here = self.blocks[place]
+        for place, length in enumerate(self.rows.whole.lengths):
+            here = self.chunks[place]
             for part in tiles(length, size):
                 if once:
-                    yield from ([(here, part, other)] for other in self.blocks[place:])
+                    yield from ([(here, part, other)] for other in self.chunks[place:])
                 else:
-                    yield [(here, part, other) for other in self.blocks]
+                    yield [(here, part, other) for other in self.chunks]
 
     def notes_of(self, state: State) -> tuple[str, ...]:
-        """Return what the sums of all blocks make worth knowing, as binding all rows at once would."""
+        """Return what the sums of all chunks make worth knowing, as binding all rows at once would."""
         return (*self.plan.notes, *self.bound.merged_notes(state, self.plan.n))
 
 
-def _between(found: Estimate, bound: Bound, sums: tuple[State, State], number: int) -> Estimate:
+def _between(estimate: Estimate, bound: Bound, sums: tuple[State, State], number: int) -> Estimate:
     """Return the estimate of a mean over pairs with the value over pairs of rows of different clusters."""
     values = bound.wild_values(*sums, np.ones((1, number)))
     return dataclasses.replace(
-        found, value=float(to_host(values)[0]), notes=(*found.notes, PAIRS_OF_CLUSTERS), n_clusters=number
+        estimate,
+        value=float(to_host(values)[0]),
+        notes=(*estimate.notes, PAIRS_OF_CLUSTERS),
+        n_clusters=number,
     )
 
 
 def pair_estimate(statistic: Statistic, rows: Rows, progress: Progress | None = None) -> Estimate:
-    """Return the value of a statistic of pairs: of rows in memory, or of blocks that meet on an engine."""
-    require_rows(statistic, rows)
+    """Return the value of a statistic of pairs: of rows in memory, or of chunks that meet on an engine."""
+    require_defined(statistic, rows)
     of_pairs = statistic.traits.reduction == "pairwise"
-    if not meets_in_blocks(statistic, rows):
+    if not meets_in_chunks(statistic, rows):
         whole, codes = for_pairs(rows), rows.cluster_codes()
         bound = statistic.bind(whole.predictions, statistic.plan(InMemory(whole)))
         return estimate_at_once(bound, whole.batch, codes if of_pairs else None)
-    pairs = Pairs.over(statistic, rows)
-    state, said = pairs.sums(_observed, 1, progress)
+    pairs = ChunkPairs.over(statistic, rows)
+    state, notes = pairs.sums(_observed, 1, progress)
     bound = pairs.bound
-    bound.notes = (*said, *pairs.notes_of(state))  # of all rows, in place of the few that it is bound to
-    found = bound.estimate(state, rows.sample.batch)
+    bound.notes = (*notes, *pairs.notes_of(state))  # of all rows, in place of the few that it is bound to
+    estimate = bound.estimate(state, rows.example.batch)
     if rows.clusters is None or not of_pairs:
-        return found
+        return estimate
     _, expected, added = pairs.wild_sums(rows.clusters.number)
-    return _between(found, bound, (expected, added), rows.clusters.number)
+    return _between(estimate, bound, (expected, added), rows.clusters.number)
 
 
-def _observed(block: Block) -> Labels:
-    return block.labels
+def _observed(chunk: PairChunk) -> Labels:
+    return chunk.labels
 
 
-def _block(pose: Pose, clusters: Clusters | None, chunk: Dataset) -> Block:
+def _pair_chunk(pose: Pose, clusters: Clusters | None, chunk: Dataset) -> PairChunk:
     rows = pose(chunk)
-    given, notes = one_distribution(rows.predictions)
+    distributions, notes = one_distribution(rows.predictions)
     codes = None if clusters is None else clusters.codes(chunk.clusters)
-    return Block(chunk.start, given, rows.batch, notes, codes)
+    return PairChunk(chunk.start, distributions, rows.batch, notes, codes)
 
 
 def _bound(planned: Planned, predictions: Predictions, n: int) -> PairBound:
@@ -485,14 +496,14 @@ def _bound(planned: Planned, predictions: Predictions, n: int) -> PairBound:
 
 
 def _meeting(
-    planned: Planned, block: Block, part: slice, other: Block
-) -> tuple[Block, Block, PairBound, PairBound, int | None]:
-    """Return a part of a block and the rows of another that it meets, both bound, and its place among these.
+    planned: Planned, chunk: PairChunk, part: slice, other: PairChunk
+) -> tuple[PairChunk, PairChunk, PairBound, PairBound, int | None]:
+    """Return a part of a chunk and the rows of another that it meets, both bound, and its place among these.
 
     Of a symmetric matrix rows meet themselves and those behind them. Other rows have no place: None.
     """
-    rows, columns = block[part], other
-    bound, same = _bound(planned, rows.predictions, len(rows)), block.start == other.start
+    rows, columns = chunk[part], other
+    bound, same = _bound(planned, rows.predictions, len(rows)), chunk.start == other.start
     if same and bound.symmetric:
         columns = other[slice(part.start, len(other))]
     beside = _bound(planned, columns.predictions, len(columns))
@@ -500,29 +511,29 @@ def _meeting(
 
 
 def _step(
-    planned: Planned, vectors: Vectors, before: Any, block: Block, part: slice, other: Block
-) -> tuple[Block, Any]:
-    """Let a part of a block meet another block, and add what it gets to what it got before."""
-    rows, columns, bound, beside, first = _meeting(planned, block, part, other)
-    found = bound.met(beside, vectors(rows), vectors(columns), first)
-    return rows, found if before is None else before[1] + found
+    planned: Planned, vectors: Vectors, before: Any, chunk: PairChunk, part: slice, other: PairChunk
+) -> tuple[PairChunk, Any]:
+    """Let a part of a chunk meet another chunk, and add what it gets to what it got before."""
+    rows, columns, bound, beside, first = _meeting(planned, chunk, part, other)
+    gained = bound.met(beside, vectors(rows), vectors(columns), first)
+    return rows, gained if before is None else before[1] + gained
 
 
-def _finish(planned: Planned, vectors: Vectors, sums: tuple[Block, Any]) -> tuple[State, tuple[str, ...]]:
-    rows, found = sums
+def _finish(planned: Planned, vectors: Vectors, sums: tuple[PairChunk, Any]) -> tuple[State, tuple[str, ...]]:
+    rows, gained = sums
     bound = _bound(planned, rows.predictions, len(rows))
-    state = bound.settled(found, slice(0, len(rows)), vectors(rows))
+    state = bound.settled(gained, slice(0, len(rows)), vectors(rows))
     return on_host(bound.with_counts(state)), rows.notes
 
 
 def _cluster_step(
-    planned: Planned, before: None, block: Block, part: slice, other: Block
+    planned: Planned, before: None, chunk: PairChunk, part: slice, other: PairChunk
 ) -> tuple[list[tuple[HostArray, HostArray, HostArray]], tuple[HostArray, Labels, tuple[str, ...]] | None]:
-    """Let a part of a block meet another block, and return the sums between their clusters.
+    """Let a part of a chunk meet another chunk, and return the sums between their clusters.
 
     With them come clusters, labels and notes of the part, where it has met itself.
     """
-    rows, columns, bound, beside, first = _meeting(planned, block, part, other)
+    rows, columns, bound, beside, first = _meeting(planned, chunk, part, other)
     assert rows.codes is not None and columns.codes is not None
-    found = list(bound.met_clusters(beside, rows.labels, columns.labels, rows.codes, columns.codes, first))
-    return found, None if first is None else (rows.codes, rows.labels, rows.notes)
+    between = list(bound.met_clusters(beside, rows.labels, columns.labels, rows.codes, columns.codes, first))
+    return between, None if first is None else (rows.codes, rows.labels, rows.notes)

@@ -19,7 +19,7 @@ import dataclasses
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -37,7 +37,7 @@ from credibly._arrays.namespace import (
     tiles,
     to_host,
 )
-from credibly.predictions import Classes, Labels, Predictions, Quantiles, as_point
+from credibly.predictions import Labels, Predictions, Quantiles, as_point
 from credibly.statistics.batches import replicates, stacked, total_weight
 from credibly.statistics.kernels import KernelName, as_number, centred_kernel, kernel_matrix, tracks_gradient
 from credibly.statistics.protocol import Bound, Plan, State, Statistic
@@ -46,8 +46,6 @@ _LEAST_ROWS = 128  # below this a product of a tile is no faster per row
 _TRIANGLE_TILES = 8  # tiles of a symmetric matrix: half the work and one part in 16
 _BATCH_VALUES = 2**19  # label values that are multiplied at a time, where nothing is lost by few
 _ALIGNED = 8  # rows of a tile, a multiple of this: tensor cores read 16 bytes at a time
-_MANY_CLASSES = 64  # from here on equal labels are few among all pairs
-_FEW_VECTORS = 8  # label vectors below which a product with all of them is as fast
 _GRAPH_ARRAYS = 8  # (n, n) arrays a graph keeps alive
 
 DEGENERATE = (
@@ -117,8 +115,6 @@ class Sides:
     residuals: Callable[[Labels, slice, Any], Array]
     largest: float = 2.0
     level: Any = None
-    one_hot: bool = False
-    """Whether residuals are one-hot labels less the probabilities at the same places."""
 
     def kernel(self, left: Array, right: Array, kernel: KernelName, bandwidth: Any) -> Array:
         """Return the kernel of places (n, g) and (m, g), (n, m)."""
@@ -159,7 +155,7 @@ class PairBound(Bound):
         self, statistic: PairStatistic, sides: Sides, plan: BandwidthPlan, notes: tuple[str, ...]
     ) -> None:
         super().__init__(statistic, plan.n, notes)
-        self.sides, self.bandwidth, self.term_size = sides, plan.bandwidth, sides.largest
+        self.plan, self.sides, self.bandwidth, self.term_size = plan, sides, plan.bandwidth, sides.largest
         self.tracked = tracks_gradient(sides.points)
         if self.tracked:
             _require_graph_fits(statistic.name, sides.points)
@@ -182,19 +178,13 @@ class PairBound(Bound):
         """Return itself: it looks at the cells of labels itself."""
         return self
 
-    def for_replicates(self, observed: Labels, n_resamples: int) -> Bound:
-        """Return itself, or for many classes what looks at pairs of equal labels alone."""
-        many = self.sides.one_hot and self.width >= _MANY_CLASSES and n_resamples >= _FEW_VECTORS
-        plain = isinstance(observed, Classes) and observed.weights is None and not self.tracked
-        return EqualLabels(self) if many and plain and is_numpy(self.points) else self
-
     # what is added
 
     def tile(self, rows: slice, other: PairBound, first: int | None, weights: Array | None) -> Any:
         """Return the kernel of these rows with themselves, where they are columns, and twice with others."""
         at = self.first_column(first)
-        own, others = self.points[rows, :], other.points[at:, :]
-        made = self.sides.kernel(own, others, self.statistic.kernel, self.bandwidth)
+        points, others = self.points[rows, :], other.points[at:, :]
+        made = self.sides.kernel(points, others, self.statistic.kernel, self.bandwidth)
         return _doubled(made, 0 if first is None else rows.stop - rows.start)
 
     def values(self, labels: Labels, rows: slice = slice(None), weighted: bool = True) -> Array:
@@ -205,32 +195,38 @@ class PairBound(Bound):
             residual = residual * xp.astype(chosen.weights, self.dtype)[:, None, :]
         return xp.reshape(residual, (-1, residual.shape[-1]))
 
-    def own_values(self, one: Meeting) -> Array:
+    def own_values(self, meeting: Meeting) -> Array:
         """Return the values of the rows of a meeting, (b k, rows)."""
-        if one.first is None:
-            return self.values(one.labels, one.rows)
-        begin = one.first - self.first_column(one.first)
-        return one.values[:, begin : begin + one.rows.stop - one.rows.start]
+        if meeting.first is None:
+            return self.values(meeting.labels, meeting.rows)
+        begin = meeting.first - self.first_column(meeting.first)
+        return meeting.values[:, begin : begin + meeting.rows.stop - meeting.rows.start]
 
-    def meet(self, one: Meeting) -> Any:
+    def meet(self, meeting: Meeting) -> Any:
         """Add <r_i, (K r)_i> over the rows, and the diagonal, which the mean over pairs leaves out."""
-        own = self.own_values(one)
-        pairs = self._inner(own, product(one.values, one.tile), one)
-        if one.first is None:  # the rest is counted where a block meets itself
+        values = self.own_values(meeting)
+        pairs = self._inner(values, product(meeting.values, meeting.tile), meeting)
+        if meeting.first is None:  # the rest is counted where a block meets itself
             nothing = namespace(pairs).zeros_like(pairs)
             return State(pairs=pairs, diagonal=nothing, weight=nothing)
         # k(p, p) = 1; a row of weight w stands for w rows, which differ from each other
-        plain = own if one.labels.weights is None else self.values(one.labels, one.rows, weighted=False)
-        diagonal = self._inner(own, plain, one)
-        return State(pairs=pairs, diagonal=diagonal, weight=total_weight(one.labels, one.rows, own))
+        plain = (
+            values
+            if meeting.labels.weights is None
+            else self.values(meeting.labels, meeting.rows, weighted=False)
+        )
+        diagonal = self._inner(values, plain, meeting)
+        return State(
+            pairs=pairs, diagonal=diagonal, weight=total_weight(meeting.labels, meeting.rows, values)
+        )
 
-    def _inner(self, left: Array, right: Array, one: Meeting) -> Array:
+    def _inner(self, left: Array, right: Array, meeting: Meeting) -> Array:
         xp = namespace(left)
-        return xp.sum(xp.reshape(as_float64(xp.vecdot(left, right)), (len(one.labels), -1)), axis=1)
+        return xp.sum(xp.reshape(as_float64(xp.vecdot(left, right)), (len(meeting.labels), -1)), axis=1)
 
-    def settled(self, found: Any, rows: slice, labels: Labels) -> Any:
+    def settled(self, gained: Any, rows: slice, labels: Labels) -> Any:
         """Return the state of rows that have met all others, from what they got; disjoint rows add up."""
-        return found
+        return gained
 
     def with_counts(self, state: State) -> State:
         """Return the state with what all rows together must be able to say."""
@@ -240,9 +236,9 @@ class PairBound(Bound):
         """Return what merged states of n rows make worth knowing, as binding all of them would."""
         return ()
 
-    def terms(self, one: Meeting) -> Array:
+    def terms(self, meeting: Meeting) -> Array:
         """Return h_ij of one label vector, (rows, columns); pairs with other rows count twice."""
-        return as_float64(one.tile * (self.own_values(one).T @ one.values))
+        return as_float64(meeting.tile * (self.own_values(meeting).T @ meeting.values))
 
     # the loop
 
@@ -287,20 +283,22 @@ class PairBound(Bound):
         order = [(block, batch) for block in blocks for batch in batches]
         if keep:
             order = [(block, batch) for batch in batches for block in blocks]
-        one = Meeting()
+        meeting = Meeting()
         values: Array = None
         for at, (block, batch) in enumerate(order):
-            one.values = None
-            if not at or one.reps != batch:
+            meeting.values = None
+            if not at or meeting.reps != batch:
                 values = None  # let go of the old before the new is made
-                one.reps, one.labels = batch, replicates(labels, batch)
+                meeting.reps, meeting.labels = batch, replicates(labels, batch)
                 values = other.values(replicates(other_labels, batch))
-            if not at or one.rows != block:
-                one.rows, one.tile = block, None
-                one.first = None if first is None else first + block.start
-                one.tile = self._tile(block, other, one.first, other_labels.weights, keep and block in grid)
-            one.values = values[:, self.first_column(one.first) :]
-            yield one
+            if not at or meeting.rows != block:
+                meeting.rows, meeting.tile = block, None
+                meeting.first = None if first is None else first + block.start
+                meeting.tile = self._tile(
+                    block, other, meeting.first, other_labels.weights, keep and block in grid
+                )
+            meeting.values = values[:, self.first_column(meeting.first) :]
+            yield meeting
 
     def state(self, labels: Labels, rows: slice | None = None) -> State:
         """Return the sums of some rows against all rows (default: all).
@@ -309,8 +307,10 @@ class PairBound(Bound):
         """
         require_same_n(labels, self.n)
         meetings = self.meetings(labels, rows=rows)
-        found: State = self._joined(meetings, lambda one: self.settled(self.meet(one), one.rows, one.labels))
-        return found
+        sums: State = self._joined(
+            meetings, lambda meeting: self.settled(self.meet(meeting), meeting.rows, meeting.labels)
+        )
+        return sums
 
     def met(self, other: PairBound, labels: Labels, other_labels: Labels, first: int | None) -> Any:
         """Return what these rows get from those of `other`, for blocks that are bound each on its own.
@@ -322,10 +322,10 @@ class PairBound(Bound):
     def _joined(self, meetings: Iterator[Meeting], add: Callable[[Meeting], Any]) -> Any:
         """Add up tiles, and put batches of label vectors behind each other."""
         sums: dict[int, Any] = {}
-        for one in meetings:
-            start, found = one.reps.start, add(one)
-            sums[start] = sums[start] + found if start in sums else found
-        return joined([sums[start] for start in sorted(sums)])
+        for meeting in meetings:
+            start, gained = meeting.reps.start, add(meeting)
+            sums[start] = sums[start] + gained if start in sums else gained
+        return joined_batches([sums[start] for start in sorted(sums)])
 
     def _tile(
         self, rows: slice, other: PairBound, first: int | None, weights: Array | None, keep: bool
@@ -334,10 +334,10 @@ class PairBound(Bound):
         key = (rows.start, rows.stop, id(weights))
         if keep and key in self._kept:
             return self._kept[key][0]
-        found = self.tile(rows, other, first, weights)
+        tile = self.tile(rows, other, first, weights)
         if keep:
-            self._kept[key] = found, weights  # whose name stays its own while it is held
-        return found
+            self._kept[key] = tile, weights  # whose name stays its own while it is held
+        return tile
 
     def first_column(self, first: int | None) -> int:
         """Return the first column that rows meet which begin at this one."""
@@ -348,20 +348,20 @@ class PairBound(Bound):
 
     def _keeps_tiles(self) -> bool:
         size = self.n * self.n * self._item_bytes() // (2 if self.symmetric else 1)
-        return not self.tracked and size <= memory_budget() // 3
+        return not self.tracked and size <= memory_budget(self.points) // 3
 
     def _rows_per_tile(self, columns: int, arrays: int = 2, first: int | None = 0) -> int:
         if self.tracked:
             return self.n
         # The larger the tile, the rarer label values are made again.
-        rows = rows_within_budget(arrays * columns * self._item_bytes(), 0.6)
+        rows = rows_within_budget(arrays * columns * self._item_bytes(), 0.6, self.points)
         if self.symmetric and first is not None:
             rows = min(rows, max(_LEAST_ROWS, -(-self.n // _TRIANGLE_TILES)))
         return rows if rows < _ALIGNED else rows - rows % _ALIGNED
 
     def _replicates_per_batch(self, columns: int) -> int:
         length = columns + 2 * min(self.n, self._rows_per_tile(columns))  # values, product, its temporary
-        fits = rows_within_budget(self.width * length * self._item_bytes(), 0.25)
+        fits = rows_within_budget(self.width * length * self._item_bytes(), 0.25, self.points)
         # tiles that are kept are at hand for every batch, so that few label values at a time stay in cache
         few = self.symmetric and self._keeps_tiles() and not on_accelerator(self.points)
         return min(fits, max(1, _BATCH_VALUES // (self.width * self.n))) if few else fits
@@ -371,8 +371,8 @@ class PairBound(Bound):
     def wild_sums(self, labels: Labels, codes: HostArray, number: int) -> tuple[State, State]:
         """Return how many pairs are of different clusters, and the sums of h_ij between every two of them."""
         sums = ClusterSums(number)
-        for found in self.met_clusters(self, labels, labels, codes, codes, 0):
-            sums.add(*found)
+        for between in self.met_clusters(self, labels, labels, codes, codes, 0):
+            sums.add(*between)
         sums.weigh(codes, labels)
         return sums.states()
 
@@ -386,9 +386,9 @@ class PairBound(Bound):
         first: int | None,
     ) -> Iterator[tuple[HostArray, HostArray, HostArray]]:
         """Yield clusters of these rows, clusters of those of `other`, and the sums of h_ij between them."""
-        for one in self.meetings(labels, other, other_labels, first, arrays=4):
-            columns = other_codes[self.first_column(one.first) :]
-            yield by_clusters(self.terms(one), codes[one.rows], columns)
+        for meeting in self.meetings(labels, other, other_labels, first, arrays=4):
+            columns = other_codes[self.first_column(meeting.first) :]
+            yield by_clusters(self.terms(meeting), codes[meeting.rows], columns)
 
     def wild_values(self, expected: State, added: State, signs: HostArray) -> Array:
         """Return s' B s over the number of pairs."""
@@ -408,70 +408,7 @@ class PairBound(Bound):
         return (state["pairs"] - state["diagonal"]) / (weight * (weight - 1.0))
 
 
-class EqualTile(NamedTuple):
-    """Some rows of the kernel and what all labels of these rows share."""
-
-    kernel: HostArray
-    """(rows, columns)."""
-    pull: HostArray
-    """sum over j of k_ij p_jc, (rows, k)."""
-    level: HostArray
-    """sum over j of k_ij <p_i, p_j>, (rows,)."""
-
-
-class EqualLabels(PairBound):
-    """The same sums for many classes: only pairs with equal labels differ from one label vector to another.
-
-        sum_ij k_ij <r_i, r_j> = sum_ij k_ij 1[y_i = y_j] - 2 sum_i (K p)_i,y_i + sum_ij k_ij <p_i, p_j>
-
-    A product with one-hot labels takes k n^2 steps for a label vector, this about n^2 / k + n.
-    """
-
-    symmetric = False
-
-    def __init__(self, plain: PairBound) -> None:
-        self.__dict__.update(plain.__dict__, _kept={})
-
-    @property
-    def width(self) -> int:
-        """A label stays one number."""
-        return 1
-
-    def tile(self, rows: slice, other: PairBound, first: int | None, weights: Array | None) -> EqualTile:
-        """Return the kernel of these rows with all others, and its products with the probabilities."""
-        made = self.sides.kernel(self.points[rows], other.points, self.statistic.kernel, self.bandwidth)
-        pull = as_float64(made) @ other.exact
-        return EqualTile(made, pull, np.vecdot(self.exact[rows], pull))
-
-    def values(self, labels: Labels, rows: slice = slice(None), weighted: bool = True) -> Array:
-        """Return the labels, (b, rows)."""
-        return labels.values[:, rows]
-
-    def meet(self, one: Meeting) -> State:
-        """Sum up the kernel over pairs with equal labels, less what the predictions expect."""
-        tile, mine = one.tile, one.values[:, one.rows].astype(np.intp)
-        inside = np.arange(mine.shape[1])
-        linear = tile.level.sum() - 2.0 * tile.pull[inside, mine].sum(axis=1)
-        equal = [_over_equal(tile.kernel, *labels) for labels in zip(mine, one.values, strict=True)]
-        exact = self.exact[one.rows]
-        diagonal = mine.shape[1] - 2.0 * exact[inside, mine].sum(axis=1) + np.vdot(exact, exact)
-        weight = np.full(len(mine), float(mine.shape[1]))
-        return State(pairs=linear + equal, diagonal=diagonal, weight=weight)
-
-
-def _over_equal(kernel: HostArray, left: HostArray, right: HostArray) -> float:
-    """Return the sum of a kernel (rows, columns) over the pairs with equal labels."""
-    order = np.argsort(right, kind="stable")
-    behind = right[order]
-    begin = np.searchsorted(behind, left.astype(behind.dtype))
-    counts = np.searchsorted(behind, left.astype(behind.dtype), side="right") - begin
-    before = np.cumsum(counts) - counts
-    columns = order[np.repeat(begin - before, counts) + np.arange(counts.sum())]
-    rows = np.repeat(np.arange(len(left)), counts)
-    return float(kernel[rows, columns].sum(dtype=np.float64))
-
-
-def joined(parts: list[Any]) -> Any:
+def joined_batches(parts: list[Any]) -> Any:
     """Return the states of batches of label vectors as one."""
     if len(parts) == 1:
         return parts[0]
@@ -491,13 +428,13 @@ def by_clusters(
     terms: Array, codes: HostArray, other_codes: HostArray
 ) -> tuple[HostArray, HostArray, HostArray]:
     """Return clusters of rows, clusters of columns, and the sums of terms (rows, columns) between them."""
-    found, present = to_host(terms), []
-    for own in (other_codes, codes):
-        order = np.argsort(own, kind="stable")
-        names, starts = np.unique(own[order], return_index=True)
-        found = np.add.reduceat(found[:, order], starts, axis=1).T
+    sums, present = to_host(terms), []
+    for axis_codes in (other_codes, codes):
+        order = np.argsort(axis_codes, kind="stable")
+        names, starts = np.unique(axis_codes[order], return_index=True)
+        sums = np.add.reduceat(sums[:, order], starts, axis=1).T
         present.append(names)
-    return present[1], present[0], found
+    return present[1], present[0], sums
 
 
 class ClusterSums:
@@ -513,21 +450,21 @@ class ClusterSums:
 
     def weigh(self, codes: HostArray, labels: Labels) -> None:
         """Add the weights of some rows."""
-        own = None if labels.weights is None else to_host(labels.weights)[0]
-        self.weight += np.bincount(codes, own, minlength=self.weight.size)
+        weight = None if labels.weights is None else to_host(labels.weights)[0]
+        self.weight += np.bincount(codes, weight, minlength=self.weight.size)
 
     def states(self) -> tuple[State, State]:
         """Return how many pairs are of different clusters, and the sums between every two of them."""
         np.fill_diagonal(self.between, 0.0)
-        own = self.weight
-        if np.count_nonzero(own) < 2:
+        weight = self.weight
+        if np.count_nonzero(weight) < 2:
             raise InputError(
                 "`sample_weight`",
                 "must be positive in at least two clusters, because pairs inside a cluster are left out",
-                f"it is positive in {np.count_nonzero(own)} of {own.size}",
+                f"it is positive in {np.count_nonzero(weight)} of {weight.size}",
                 "Leave the weights or the clusters out.",
             )
-        return State(pairs=np.array([own.sum() ** 2 - own @ own])), State(between=self.between)
+        return State(pairs=np.array([weight.sum() ** 2 - weight @ weight])), State(between=self.between)
 
 
 def _doubled(tile: Array, n_rows: int) -> Array:
@@ -576,8 +513,8 @@ def require_same_n(labels: Labels, n: int) -> None:
 def _require_graph_fits(name: str, probs: Array) -> None:
     n = probs.shape[0]
     need = _GRAPH_ARRAYS * 8 * n * n
-    if need > memory_budget():
-        most = int((memory_budget() / (8 * _GRAPH_ARRAYS)) ** 0.5)
+    if need > memory_budget(probs):
+        most = int((memory_budget(probs) / (8 * _GRAPH_ARRAYS)) ** 0.5)
         raise UnsupportedError(
             f"the gradient of `{name}`",
             f"keeps about {_GRAPH_ARRAYS} arrays of (n, n) alive; the memory budget holds n = {most}",

@@ -50,7 +50,7 @@ def _passed(sums: State) -> tuple[Array, Array]:
     """Return how many labels are up to each cell but the last, (b, cells - 1), by either place."""
     xp, size = namespace(sums["observed"]), sums["observed"].shape[1] // 2
     blocks = sums["observed"][:, :size], sums["observed"][:, size:]
-    first, second = (xp.cumulative_sum(one, axis=1)[:, :-1] for one in blocks)
+    first, second = (xp.cumulative_sum(block, axis=1)[:, :-1] for block in blocks)
     return first, second
 
 
@@ -161,21 +161,21 @@ class PooledPlaces(OfPlaces):
         xp = namespace(pool.values)
         row = xp.arange(p, dtype=xp.float64, device=device(pool.values))[None, :]
         passed = again(LeftOut(row)).rows.passed(row)
-        found: tuple[list[Array], ...] = ([], [])
+        tables: tuple[list[Array], ...] = ([], [])
         for rows in tiles(n, max(1, POOL_ELEMENTS // p)):
-            own, seen = pool.values[rows, :], pool.labels[rows, :]
-            ordered = xp.sort(own, axis=1)
+            numbers, seen = pool.values[rows, :], pool.labels[rows, :]
+            ordered = xp.sort(numbers, axis=1)
             for at, strict in enumerate((True, False)):
                 fewer = count_at_most(ordered, seen.T, strict=strict).T
-                itself = own < seen if strict else own <= seen
+                itself = numbers < seen if strict else numbers <= seen
                 rank = xp.reshape(fewer - xp.astype(itself, fewer.dtype), (-1,))
                 place = xp.take(passed[at][0, :], rank)
-                found[at].append(xp.reshape(xp.astype(place, xp.int32), own.shape))
-        self.tables = tuple(xp.concat(parts, axis=0) for parts in found)
+                tables[at].append(xp.reshape(xp.astype(place, xp.int32), numbers.shape))
+        self.tables = tuple(xp.concat(parts, axis=0) for parts in tables)
 
     def observed(self, labels: Labels) -> Array:
         """Count the chosen labels by the ends they pass."""
-        places = [gather(one, labels.values) for one in self.tables]
+        places = [gather(table, labels.values) for table in self.tables]
         return _counted(places, self.n_cells // 2, labels.weights)
 
     def wild_sums(
@@ -189,11 +189,12 @@ class PooledPlaces(OfPlaces):
             cells, p = codes[:, None] * size + at, at.shape[1]
             usual.append(np.bincount(cells.ravel(), np.repeat(weight / p, p), number * size))
             seen.append(np.bincount(cells[:, 0], weight, number * size))
-        mean, own = (
-            np.concatenate([one.reshape(number, size) for one in parts], axis=1) for parts in (usual, seen)
+        mean, seen_sums = (
+            np.concatenate([counts.reshape(number, size) for counts in parts], axis=1)
+            for parts in (usual, seen)
         )
         expected = State(on_host(self.fixed(labels.weights, needs)), observed=mean.sum(axis=0)[None, :])
-        return expected, State(observed=own - mean)
+        return expected, State(observed=seen_sums - mean)
 
 
 class Coded(Terms):
@@ -272,14 +273,14 @@ def _nearest(wanted: Array, least: Array, most: Array) -> Array:
 
 def predicted_at(predictions: Quantiles, levels: HostArray, name: str) -> HostArray:
     """Return which of the predicted quantiles have these levels; raise where one of them is missing."""
-    own = to_host(as_float64(predictions.levels))
-    nearest: HostArray = np.abs(own[None, :] - levels[:, None]).argmin(axis=1)
-    missing = levels[np.abs(own[nearest] - levels) > SAME_LEVEL]
+    heights = to_host(as_float64(predictions.levels))
+    nearest: HostArray = np.abs(heights[None, :] - levels[:, None]).argmin(axis=1)
+    missing = levels[np.abs(heights[nearest] - levels) > SAME_LEVEL]
     if missing.size:
         raise UnsupportedError(
             f"a test of `{name}`",
             "compares labels with quantiles at levels that were predicted",
-            f"level {missing[0]:g} is not among the {own.size} levels",
+            f"level {missing[0]:g} is not among the {heights.size} levels",
             "Predict it, or name levels that were predicted.",
         )
     return nearest
@@ -291,11 +292,11 @@ def _fitting(least: HostArray, most: HostArray, shares: HostArray) -> HostArray:
     Where some of them on either side make the share right, every cluster has what is expected: if it had
     its own part of them, signs would move a share that is fitted.
     """
-    low, high = (np.cumsum(one, axis=1)[:, :-1] for one in (least, most))
+    low, high = (np.cumsum(counts, axis=1)[:, :-1] for counts in (least, most))
     total = least.sum(axis=1)[:, None]
     part = part_of(total.sum() * shares, low.sum(axis=0), high.sum(axis=0))
-    found = np.where(part > 0.0, np.where(part < 1.0, total * shares, high), low)
-    return np.diff(found, axis=1, prepend=0.0, append=total)
+    fitting = np.where(part > 0.0, np.where(part < 1.0, total * shares, high), low)
+    return np.diff(fitting, axis=1, prepend=0.0, append=total)
 
 
 def part_of(wanted: Any, least: Any, most: Any) -> HostArray:
@@ -323,7 +324,7 @@ class Inside(Losses):
     def beyond(self, labels: Labels) -> HostArray:
         """Count labels on an end as far as that brings the share nearest to what is expected."""
         weight = labels.row_weights()
-        most, least = (to_host(one(labels.values))[0] for one in (self.loss, self.open))
+        most, least = (to_host(loss(labels.values))[0] for loss in (self.loss, self.open))
         part = part_of(weight.sum() * self.share, weight @ least, weight @ most)
         return np.asarray(least + part * (most - least) - self.share)[:, None]
 
@@ -348,7 +349,7 @@ class CentralPlaces(Places):
         """Return 1 minus the shares below and above each interval, ends included, by rising level."""
         xp = namespace(sums["observed"])
         at_most, below = _passed(sums)
-        lower, upper = (like(one, at_most) for one in (self.lower, self.upper))
+        lower, upper = (like(places, at_most) for places in (self.lower, self.upper))
         inside = xp.take(at_most, upper, axis=1) - xp.take(below, lower, axis=1)
         return xp.flip(inside, axis=1) / sums["size"]
 
@@ -368,13 +369,13 @@ class OrderedSteps(LevelTerms):
 
     def table(self, rows: slice) -> Array:
         """Return the part below every level were the label of some rows each of the classes, (rows, k, l)."""
-        own = self.probs[rows, :]
-        xp = namespace(own)
-        start = (xp.cumulative_sum(own, axis=1) - own)[:, :, None]
-        height = own[:, :, None]
+        probs = self.probs[rows, :]
+        xp = namespace(probs)
+        start = (xp.cumulative_sum(probs, axis=1) - probs)[:, :, None]
+        height = probs[:, :, None]
         part = (self.levels - start) / positive(height)
         # a step of no height is passed at once
-        return clip(xp.where(height > 0, part, xp.astype(self.levels >= start, own.dtype)), 0.0, 1.0)
+        return clip(xp.where(height > 0, part, xp.astype(self.levels >= start, probs.dtype)), 0.0, 1.0)
 
     def fixed(self, weights: Array | None, needs: frozenset[str]) -> State:
         """Return how many labels there are."""
@@ -388,7 +389,7 @@ class OrderedSteps(LevelTerms):
         total: Any = 0.0
         for rows in tiles(n, max(1, _TABLE_ELEMENTS // (k * (self.n_cells + len(labels))))):
             table = xp.reshape(self.table(rows), (-1, self.n_cells))
-            seen = xp.astype(labels.block(rows, every), self.probs.dtype)
+            seen = xp.astype(labels.shares(rows, every), self.probs.dtype)
             total = total + xp.reshape(seen, (len(labels), -1)) @ table
         return total
 
@@ -401,8 +402,8 @@ class OrderedSteps(LevelTerms):
         added = np.zeros((number, levels.size))
         for rows in tiles(self.n, max(1, _TABLE_ELEMENTS // (self.probs.shape[1] * levels.size))):
             at = to_host(labels.values)[0, rows].astype(np.intp)
-            own = to_host(self.table(rows))[np.arange(at.size), at]
-            np.add.at(added, codes[rows], weight[rows, None] * (own - levels))
+            parts_below = to_host(self.table(rows))[np.arange(at.size), at]
+            np.add.at(added, codes[rows], weight[rows, None] * (parts_below - levels))
         expected = on_host(self.fixed(labels.weights, needs))
         return State(expected, observed=expected["size"] * levels[None, :]), State(observed=added)
 

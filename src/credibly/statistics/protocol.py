@@ -42,7 +42,7 @@ from credibly.predictions import (
     as_predictions,
     as_rows,
 )
-from credibly.predictions.prediction_sets import remedy_for
+from credibly.predictions.prediction_sets import remedy_without_probs
 from credibly.predictions.samples import Pool
 from credibly.results.base import Notion, Tail
 from credibly.results.estimates import Estimate
@@ -184,9 +184,14 @@ class Bound(ABC):
         """Equal for statistics of the same predictions that share work on labels; None: there is none."""
         return None
 
+    @property
+    def is_lean(self) -> bool:
+        """Whether many label vectors are summed up without anything of their size."""
+        return False
+
     def states_with(self, others: Sequence[Bound], labels: Labels) -> list[State]:
         """Return the state of this and of others with an equal `shared`, the common work done once."""
-        return [one.state(labels) for one in (self, *others)]
+        return [bound.state(labels) for bound in (self, *others)]
 
     def of_pool(self, pool: Pool, weights: Array | None) -> Bound:
         """Return the statistic of draws pooled with their label, where labels are choices from the pools."""
@@ -279,7 +284,7 @@ class Bound(ABC):
         """
         stderr, refusal = self.stderr(sums, labels)
         counts = (self.statistic.counts_meaning,) if isinstance(labels, Counts) else ()
-        said = (*notes, *self.notes, *self.observed_notes(sums), *counts)
+        all_notes = (*notes, *self.notes, *self.observed_notes(sums), *counts)
         return Estimate(
             name=self.statistic.name,
             value=float(to_host(self.finish(sums))[0]),
@@ -287,7 +292,7 @@ class Bound(ABC):
             n=self.n if n is None else n,
             # the bound statistic knows what a rule such as bandwidth="median" became
             settings=self.statistic.settings(),
-            notes=tuple(dict.fromkeys(said)),
+            notes=tuple(dict.fromkeys(all_notes)),
             interval_refusal=refusal,
             interval_method=self.interval_method(labels),
         )
@@ -303,11 +308,11 @@ class CallSignature:
         if statistic is None:
             raise AttributeError("__signature__")
         _, *shared, _ = inspect.signature(Statistic.__call__).parameters.values()
-        own = [
+        settings = [
             inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=getattr(statistic, name))
             for name in _settable(owner)
         ]
-        return inspect.Signature([*shared, *own], return_annotation=Estimate)
+        return inspect.Signature([*shared, *settings], return_annotation=Estimate)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -367,8 +372,8 @@ class Statistic(ABC):
         """
         chosen = self.with_(**settings) if settings else self
         rows = as_rows(predictions, labels, sample_weight, clusters=clusters, blocks=blocks)
-        found: Estimate = _over_rows().estimates_over([chosen], rows)[chosen.name]
-        return found
+        estimate: Estimate = _over_rows().estimates_over([chosen], rows)[chosen.name]
+        return estimate
 
     @property
     def identity(self) -> Hashable:
@@ -393,7 +398,8 @@ class Statistic(ABC):
             A new frozen statistic.
         """
         known = _settable(type(self))
-        for name in (one for one in settings if one not in known):
+        unknown = [name for name in settings if name not in known]
+        for name in unknown:
             remedy = nearest(name, known) if known else "It has none."
             rule = "takes only its own settings"
             raise InputTypeError(f"`{self.name}`", rule, f"got {name!r}", remedy, argument=name)
@@ -418,14 +424,16 @@ class Statistic(ABC):
 
     def documentation(self) -> str:
         """Return the docstring of the function that the statistic is to those who call it."""
-        called, own = (inspect.getdoc(one) or "" for one in (Statistic.__call__, type(self)))
+        called, described = (
+            inspect.getdoc(documented) or "" for documented in (Statistic.__call__, type(self))
+        )
         heading = "Parameters\n----------\n"
         shared, _, rest = called.partition(heading)[2].partition("**settings\n")
         returned = rest.partition("\n\n")[2]
-        summary, _, below = own.partition("\n\n" + heading)
+        summary, _, below = described.partition("\n\n" + heading)
         settings, _, below = below.partition("\n\n") if below else ("", "", "")
         if not settings:
-            summary, _, below = own.partition("\n\nExamples\n")
+            summary, _, below = described.partition("\n\nExamples\n")
             below = below and "Examples\n" + below
         arguments = heading + shared.rstrip() + ("\n" + settings if settings else "")
         return "\n\n".join(filter(None, (self._call(), summary, arguments, returned, below)))
@@ -464,7 +472,7 @@ class Statistic(ABC):
             f"`{self.name}`",
             f"needs {' or '.join(kinds)}",
             f"got {type(predictions).__name__}",
-            remedy_for(predictions, "See `credibly list` for statistics of this kind."),
+            remedy_without_probs(predictions, "See `credibly list` for statistics of this kind."),
             argument="predictions",
         )
 
@@ -510,9 +518,9 @@ class Statistic(ABC):
             Call it with labels, or use `state` and `finish` to merge parts.
         """
         chosen = self.with_(**settings) if settings else self
-        given = as_predictions(predictions)
-        chosen.require_predictions(given)
-        return chosen._bind(given, chosen.plan(given) if plan is None else plan)
+        predictions = as_predictions(predictions)
+        chosen.require_predictions(predictions)
+        return chosen._bind(predictions, chosen.plan(predictions) if plan is None else plan)
 
     @abstractmethod
     def _bind(self, predictions: Predictions, plan: Plan) -> Bound:

@@ -109,9 +109,9 @@ class RealPlan(BandwidthPlan):
 
     def features(self) -> LabelFeatures:
         """Return the vectors that labels become; standardised ones are also compared with mirror images."""
-        own = standardises(self.label_bandwidth)
-        bandwidth = _STANDARD_BANDWIDTH if own else self.label_bandwidth
-        return LabelFeatures.over(bandwidth, self.low, self.high, single=self.single, mirrored=own)
+        standardised = standardises(self.label_bandwidth)
+        bandwidth = _STANDARD_BANDWIDTH if standardised else self.label_bandwidth
+        return LabelFeatures.over(bandwidth, self.low, self.high, single=self.single, mirrored=standardised)
 
 
 def standardises(label_bandwidth: Any) -> bool:
@@ -177,13 +177,13 @@ def centred(sides: Sides, plan: RealPlan, kernel: KernelName) -> Sides:
     xp = namespace(points)
     # of several blocks it is on the host; of one it has the device, and the graph, of the predictions
     reference = like(plan.reference, points) if is_numpy(plan.reference) else plan.reference
-    own = kernel_matrix(reference, reference, kernel, plan.bandwidth)
+    level_kernel = kernel_matrix(reference, reference, kernel, plan.bandwidth)
     parts = [
         xp.mean(kernel_matrix(points[rows, :], reference, kernel, plan.bandwidth), axis=1)
         for rows in tiles(points.shape[0], max(1, CACHE_ELEMENTS // reference.shape[0]))
     ]
     with_means = xp.concat([points, xp.concat(parts, axis=0)[:, None]], axis=1)
-    return dataclasses.replace(sides, points=with_means, level=xp.mean(own) + _COMMON)
+    return dataclasses.replace(sides, points=with_means, level=xp.mean(level_kernel) + _COMMON)
 
 
 def of_quantiles(predictions: Quantiles) -> Sides:
@@ -222,8 +222,8 @@ def cells_of(labels: Labels, table: Array) -> tuple[Array, Array]:
 
 def with_labels(rows: Dataset) -> Dataset:
     """Return rows of draws as pools of label and draws, whose first number is chosen; others as they are."""
-    given = rows.predictions
-    return pooled_with(rows, as_float64(given.values)) if isinstance(given, Samples) else rows
+    predictions = rows.predictions
+    return pooled_with(rows, as_float64(predictions.values)) if isinstance(predictions, Samples) else rows
 
 
 def pooled_with(rows: Dataset, draws: Array) -> Dataset:
@@ -251,11 +251,11 @@ def of_pool(pool: Pool, plan: RealPlan) -> Sides:
         at = xp.astype(chosen.values, xp.int64).T
         seen = features.of(xp.take_along_axis(labels[rows, :], at, axis=1).T)
         if labels is values:
-            found = _less(seen, mean[rows, :]) * (p / (p - 1.0))
+            residual = _less(seen, mean[rows, :]) * (p / (p - 1.0))
         else:
-            own = features.of(xp.take_along_axis(values[rows, :], at, axis=1).T)
-            found = _less(seen + own / (p - 1.0), mean[rows, :] * (p / (p - 1.0)))
-        return xp.astype(found, dtype, copy=False)
+            features_of_own = features.of(xp.take_along_axis(values[rows, :], at, axis=1).T)
+            residual = _less(seen + features_of_own / (p - 1.0), mean[rows, :] * (p / (p - 1.0)))
+        return xp.astype(residual, dtype, copy=False)
 
     return Sides(mean, features.width, residuals)
 
@@ -284,7 +284,7 @@ def plan_of(rows: Rows, bandwidth: Any, label_bandwidth: Any, single: bool = Fal
     Bandwidths come from evenly spaced rows, as often as their weights say, and the range from all rows: the
     same for rows in memory and in chunks.
     """
-    some = rows.sample.predictions
+    some = rows.example.predictions
     if not isinstance(some, (Gaussian, Samples, Pool, Quantiles)):
         raise InputTypeError(
             "a kernel error of real values",
@@ -305,15 +305,18 @@ def plan_of(rows: Rows, bandwidth: Any, label_bandwidth: Any, single: bool = Fal
         if isinstance(label_bandwidth, str) and not standardises(label_bandwidth):
             label_bandwidth, notes = _label_bandwidth(part)
         ends = list(rows.map(partial(_extent, standardised=standardises(label_bandwidth))))
-        low, high = min(one[0] for one in ends), max(one[1] for one in ends)
+        low, high = (
+            min(ends_of_part[0] for ends_of_part in ends),
+            max(ends_of_part[1] for ends_of_part in ends),
+        )
     centres = isinstance(part, Gaussian) and standardises(label_bandwidth)
     reference = None
     if isinstance(bandwidth, str) or centres:
         plan = RealPlan(rows.n, None, None, (), label_bandwidth, low, high, single=single)
         points = sides_of(part, plan).points
         if isinstance(bandwidth, str):
-            bandwidth, told = median_distance(points, _distance(part, centres))
-            notes = (*told, *notes)
+            bandwidth, bandwidth_notes = median_distance(points, _distance(part, centres))
+            notes = (*bandwidth_notes, *notes)
         if centres:
             # sorted, so that neither the order of the rows nor how often they occur matters
             _, first = np.unique(to_host(points), axis=0, return_index=True)
@@ -333,29 +336,29 @@ def sides_of(predictions: Predictions, plan: RealPlan) -> Sides:
 
 def _require_squares(rows: Dataset) -> None:
     """Raise where squares of distances would overflow."""
-    given = rows.predictions
-    for name, values in given.row_arrays().items():
-        found = find_rows((values,), lambda block: abs(as_float64(block)) > _LARGEST)
-        if found:
-            far = np.abs(to_host(values[found[0], ...]).astype(np.float64)).max()
+    predictions = rows.predictions
+    for name, values in predictions.row_arrays().items():
+        too_far = find_rows((values,), lambda block: abs(as_float64(block)) > _LARGEST)
+        if too_far:
+            far = np.abs(to_host(values[too_far[0], ...]).astype(np.float64)).max()
             raise InputError(
-                "`predictions` and labels" if isinstance(given, Pool) else f"`{name}`",
+                "`predictions` and labels" if isinstance(predictions, Pool) else f"`{name}`",
                 f"must not exceed {_LARGEST:g} in size for a kernel error, which squares distances",
-                f"row {rows.start + found[0]} has {far:.3g}",
+                f"row {rows.start + too_far[0]} has {far:.3g}",
                 "Use other units for predictions and labels, or drop such rows.",
             )
 
 
 def _extent(rows: Dataset, standardised: bool = False) -> tuple[float, float]:
     """Return the range in which some rows predict labels; standardised, one around 0."""
-    given = rows.predictions
-    if isinstance(given, Pool):
-        xp, low, high = namespace(given.values), given.values, given.values
+    predictions = rows.predictions
+    if isinstance(predictions, Pool):
+        xp, low, high = namespace(predictions.values), predictions.values, predictions.values
     else:
-        assert isinstance(given, Gaussian)
-        mean, std = given.members()
+        assert isinstance(predictions, Gaussian)
+        mean, std = predictions.members()
         if standardised:
-            _, _, mean, std = _standardised(given)
+            _, _, mean, std = _standardised(predictions)
             farthest = float(to_host(namespace(mean).max(abs(mean) + _SPREAD * std)))
             return -farthest, farthest
         xp, low, high = namespace(mean), mean - _SPREAD * std, mean + _SPREAD * std
@@ -371,7 +374,7 @@ def _label_bandwidth(part: Gaussian | Pool) -> tuple[Any, tuple[str, ...]]:
     if part.shares is not None:
         again = _repeated(to_host(part.shares))
         again = like(np.broadcast_to(again, (mean.shape[0], again.shape[1])).copy(), mean)
-        mean, std = (xp.take_along_axis(one, again, axis=1) for one in (mean, std))
+        mean, std = (xp.take_along_axis(part_of_mixture, again, axis=1) for part_of_mixture in (mean, std))
     octiles = like(np.asarray(_NORMAL_OCTILES), mean)
     values = mean[:, :, None] + std[:, :, None] * octiles
     values = xp.reshape(values, (values.shape[0], -1))
@@ -409,8 +412,8 @@ def _median_label_distance(values: Array, what: str) -> tuple[Any, tuple[str, ..
         apart = xp.abs(numbers[:, None] - numbers[None, :])[np.triu_indices(numbers.shape[0], 1)]
     else:
         ranked = np.sort(to_host(numbers).astype(np.float64))
-        apart = np.concatenate([ranked[j + 1 :] - one for j, one in enumerate(ranked)])
-    found = median(apart)
-    if not as_number(found) > 0:
-        found = as_number(namespace(apart).max(apart)) or 1.0
-    return found, (f"label bandwidth {as_number(found):.4g} is the median distance between {what}",)
+        apart = np.concatenate([ranked[j + 1 :] - number for j, number in enumerate(ranked)])
+    bandwidth = median(apart)
+    if not as_number(bandwidth) > 0:
+        bandwidth = as_number(namespace(apart).max(apart)) or 1.0
+    return bandwidth, (f"label bandwidth {as_number(bandwidth):.4g} is the median distance between {what}",)

@@ -22,18 +22,23 @@ from credibly.predictions import Classes, Counts, Labels, Predictions
 from credibly.results.base import Tail
 from credibly.statistics.adaptive import t_cal
 from credibly.statistics.binned import classwise_ece, confidence_ece, hosmer_lemeshow, top_label_ece
-from credibly.statistics.calibration_index import ici
+from credibly.statistics.calibration_index import e50, e90, emax, ici
 from credibly.statistics.coverage import picp, quantile_calibration_error
 from credibly.statistics.crps import crps
+from credibly.statistics.generalised_risk import augrc
 from credibly.statistics.kde import kde_ce, kl_ce
+from credibly.statistics.net_benefit import net_benefit
 from credibly.statistics.proper import accuracy, brier, confidence_gap, log_loss, rps, spiegelhalter_z
 from credibly.statistics.protocol import Bound, LabelKind, Plan, State, Statistic, Story, Traits
+from credibly.statistics.quantile_losses import pinball_loss, sharpness, wis
 from credibly.statistics.regression import gaussian_log_loss, interval_score, mae, rmse
 from credibly.statistics.skce import mmd_ce, skce
+from credibly.statistics.skill import brier_skill, log_loss_skill
 from credibly.statistics.slopes import mean_slope, spread_slope
 from credibly.statistics.smooth import smooth_ece
 from credibly.statistics.spread import ence, spread_ratio
 from credibly.statistics.walks import ecce, truthful_ce
+from credibly.statistics.width_dependence import hsic
 
 
 class UserBound(Bound):
@@ -182,13 +187,24 @@ BUILTIN: tuple[Statistic, ...] = (
     truthful_ce,
     t_cal,
     ici,
+    e50,
+    e90,
+    emax,
     spiegelhalter_z,
     rps,
+    brier_skill,
+    log_loss_skill,
+    augrc,
+    net_benefit,
     picp,
     quantile_calibration_error,
     crps,
     gaussian_log_loss,
     interval_score,
+    pinball_loss,
+    wis,
+    sharpness,
+    hsic,
     rmse,
     mae,
     mean_slope,
@@ -212,6 +228,8 @@ _ELSEWHERE = {
     "auc": _RANKED,
     "roc_auc": _RANKED,
     "aurc": "Use `risk_coverage_curve`, whose `area` it is.",
+    "energy_score": "Use `statistics.energy_score`, which takes draws (n, s, d).",
+    "variogram_score": "Use `statistics.variogram_score`, which takes draws (n, s, d).",
     **dict.fromkeys(("calibration_slope", "cox_slope", "calibration_in_the_large"), _FITTED),
 }
 """Numbers that people ask for by name and that come from a function that is not a statistic."""
@@ -233,7 +251,7 @@ def registered() -> Mapping[str, Statistic]:
     >>> cr.statistics.registered()["brier"] is cr.brier
     True
     """
-    found = {entry.name: entry for entry in BUILTIN}
+    statistics = {entry.name: entry for entry in BUILTIN}
     for point in entry_points(group=ENTRY_POINTS):
         loaded = point.load()
         if not isinstance(loaded, Statistic):
@@ -250,15 +268,15 @@ def registered() -> Mapping[str, Statistic]:
                 "it has no `story`",
                 "Give its class `story = Story(title=..., meaning=...)`.",
             )
-        if loaded.name in found:
+        if loaded.name in statistics:
             raise InputError(
                 f"statistic {loaded.name!r} of entry point {point.value!r}",
                 "must have a name of its own",
                 "the name is taken",
                 "Rename it.",
             )
-        found[loaded.name] = loaded
-    return MappingProxyType(found)
+        statistics[loaded.name] = loaded
+    return MappingProxyType(statistics)
 
 
 def story_of(name: str) -> Story:
@@ -267,37 +285,37 @@ def story_of(name: str) -> Story:
     return known[name].story if name in known else Story(name.replace("_", " "), "")
 
 
-def called_here(given: str) -> str | None:
+def called_here(asked_name: str) -> str | None:
     """Say under which name credibly knows a statistic that people call otherwise; None where none fits."""
-    asked = given.strip().lower().replace("-", "_").replace(" ", "_")
-    known = ((name, one.story.aliases) for name, one in registered().items())
-    found = {name: aliases[asked] for name, aliases in known if asked in aliases}
-    if len(found) > 1:
-        told = [f"{name} ({remark})" if remark else name for name, remark in found.items()]
-        return f"Which one: {', '.join(told)}."
-    for name, remark in found.items():
-        return f"The nearest here is {name}, {remark}." if remark else f"{given} is called {name} here."
+    asked = asked_name.strip().lower().replace("-", "_").replace(" ", "_")
+    known = ((name, entry.story.aliases) for name, entry in registered().items())
+    remarks = {name: aliases[asked] for name, aliases in known if asked in aliases}
+    if len(remarks) > 1:
+        names = [f"{name} ({remark})" if remark else name for name, remark in remarks.items()]
+        return f"Which one: {', '.join(names)}."
+    for name, remark in remarks.items():
+        return f"The nearest here is {name}, {remark}." if remark else f"{asked_name} is called {name} here."
     return _ELSEWHERE.get(asked)
 
 
-def as_statistic(given: Any, *, tail: str | None = None) -> Statistic:
+def as_statistic(statistic_or_name: Any, *, tail: str | None = None) -> Statistic:
     """Return a statistic from a statistic or a name; functions must say their tail first."""
-    if isinstance(given, Statistic):
-        return given
-    if isinstance(given, str):
+    if isinstance(statistic_or_name, Statistic):
+        return statistic_or_name
+    if isinstance(statistic_or_name, str):
         known = registered()
-        if given not in known:
-            remedy = called_here(given) or nearest(given, known)
-            raise InputError("`statistic`", "must be a registered name", f"got {given!r}", remedy)
-        return known[given]
-    if isinstance(given, Callable):  # type: ignore[arg-type]
+        if statistic_or_name not in known:
+            remedy = called_here(statistic_or_name) or nearest(statistic_or_name, known)
+            raise InputError("`statistic`", "must be a registered name", f"got {statistic_or_name!r}", remedy)
+        return known[statistic_or_name]
+    if isinstance(statistic_or_name, Callable):  # type: ignore[arg-type]
         if tail is not None:
-            return statistic(given, tail=tail)  # type: ignore[arg-type]
+            return statistic(statistic_or_name, tail=tail)  # type: ignore[arg-type]
         raise InputTypeError(
             "`statistic`",
             "must declare its tail",
-            f"got the plain function {getattr(given, '__name__', given)!r}",
+            f"got the plain function {getattr(statistic_or_name, '__name__', statistic_or_name)!r}",
             'Wrap it: `cr.statistic(function, tail="greater")`.',
         )
     remedy = "See `credibly list` for the names."
-    raise InputTypeError("`statistic`", "must be a statistic or a name", f"got {given!r}", remedy)
+    raise InputTypeError("`statistic`", "must be a statistic or a name", f"got {statistic_or_name!r}", remedy)

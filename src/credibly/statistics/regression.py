@@ -90,9 +90,11 @@ class TabledLosses(Losses):
 
     def __init__(self, exact: MixtureLosses, observed: Labels) -> None:
         super().__init__(exact.loss, exact.reference)
-        own = exact.statistic
+        statistic = exact.statistic
         self.labels = observed.values
-        self.table = LossTable(exact.predictions, own, own.loss_but_constant, own.loss_on_grid)
+        self.table = LossTable(
+            exact.predictions, statistic, statistic.loss_but_constant, statistic.loss_on_grid
+        )
         self.shared = TabledLosses, id(exact.predictions)
 
     def _are_observed(self, labels: Labels) -> bool:
@@ -112,11 +114,14 @@ class TabledLosses(Losses):
         """Sum the losses of all, whose tables have the same nodes."""
         every, weights = (self, *others), labels.weights
         if self._are_observed(labels):
-            return [total_of(one.loss(self.labels), weights) for one in every]
-        sums = self.table.sums(labels, [one.table for one in others])
+            return [total_of(losses.loss(self.labels), weights) for losses in every]
+        sums = self.table.sums(labels, [other.table for other in others])
         if weights is None:
-            return [(own + one._moved_sum)[:, None] for one, own in zip(every, sums, strict=True)]
-        return [own[:, None] + total_of(one._moved, weights) for one, own in zip(every, sums, strict=True)]
+            return [(total + losses._moved_sum)[:, None] for losses, total in zip(every, sums, strict=True)]
+        return [
+            total[:, None] + total_of(losses._moved, weights)
+            for losses, total in zip(every, sums, strict=True)
+        ]
 
     @cached_property
     def _moved(self) -> Array:
@@ -368,7 +373,7 @@ class GaussianLogLoss(RealMean):
 
     def loss(self, predictions: Gaussian) -> Loss:
         """Return -log of the mixture's density, shifted by the largest member so that nothing underflows."""
-        mean, std = (members_first(one) for one in predictions.members())
+        mean, std = (members_first(part) for part in predictions.members())
         shares = predictions.shares
         xp = namespace(mean)
         constant = xp.log(std) + _HALF_LOG_TWO_PI

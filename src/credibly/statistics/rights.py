@@ -79,18 +79,18 @@ def rights(statistic: str | Statistic) -> dict[str, dict[str, bool]]:
     >>> cr.statistics.rights("crps")["draws"]["clusters"]
     True
     """
-    one = as_statistic(statistic)
-    found = {}
+    chosen = as_statistic(statistic)
+    table = {}
     for kind, (predictions, labels) in _examples().items():
-        if ("classes" if kind == "classes" else "reals") not in one.traits.labels:
+        if ("classes" if kind == "classes" else "reals") not in chosen.traits.labels:
             continue
         try:
-            one.require_predictions(predictions)
-            bound = one.bind(predictions)
+            chosen.require_predictions(predictions)
+            bound = chosen.bind(predictions)
         except CrediblyError:
             continue
-        found[kind] = _granted(one, bound, predictions, labels)
-    return found
+        table[kind] = _granted(chosen, bound, predictions, labels)
+    return table
 
 
 def _granted(statistic: Statistic, bound: Bound, predictions: Predictions, labels: Labels) -> dict[str, bool]:
@@ -137,5 +137,5 @@ def _takes_clusters(bound: Bound, predictions: Predictions, labels: Labels) -> b
 @cache
 def that_take(right: str, kind: str) -> tuple[str, ...]:
     """Return the names of the registered statistics that have a right with one kind of predictions."""
-    table = {name: rights(one).get(kind, {}) for name, one in registered().items()}
+    table = {name: rights(entry).get(kind, {}) for name, entry in registered().items()}
     return tuple(name for name, granted in table.items() if granted.get(right, False))

@@ -17,10 +17,11 @@ from credibly._arrays.checks import require_integer
 from credibly._arrays.doors import checked
 from credibly._arrays.errors import InputError
 from credibly._arrays.namespace import HostArray, is_array, keep_freed_memory, to_host
+from credibly._arrays.standard_errors import mean_error
 from credibly.predictions import Dataset, as_point, as_rows
 from credibly.results.curves import RiskCoverageCurve
-from credibly.results.estimates import Estimate, mean_error
-from credibly.statistics.over_rows import require_rows
+from credibly.results.estimates import Estimate
+from credibly.statistics.over_rows import require_defined
 from credibly.statistics.proper import accuracy
 
 _ROUNDING = 1e-12
@@ -89,7 +90,7 @@ def risk_coverage_curve(
     """
     require_integer(n_points, "n_points", 1)
     rows = as_rows(predictions, labels, clusters=clusters, blocks=blocks)
-    require_rows(accuracy, rows)
+    require_defined(accuracy, rows)
     codes = rows.cluster_codes()
     keep_freed_memory()
     parts = list(rows.map(_answers))
@@ -150,8 +151,8 @@ def _given(confidence: Any, n: int) -> HostArray:
             "Pass an array (n,), larger for surer predictions.",
         )
     if np.isnan(values).any():
-        found = f"row {int(np.isnan(values).argmax())} is NaN"
-        raise InputError("`confidence`", "must be numbers", found, "Give the confidence of every row.")
+        evidence = f"row {int(np.isnan(values).argmax())} is NaN"
+        raise InputError("`confidence`", "must be numbers", evidence, "Give the confidence of every row.")
     return values.astype(np.float64)
 
 

@@ -76,12 +76,14 @@ class RunningStatistic:
         sample_weight : array (b,), optional
             Non-negative weights of the instances.
         """
-        given, labels = paired(predictions, labels)
-        batch = self.statistic.labels(given, labels, sample_weight)
-        bound = self.statistic.bind(given)
+        predictions, labels = paired(predictions, labels)
+        batch = self.statistic.labels(predictions, labels, sample_weight)
+        bound = self.statistic.bind(predictions)
         sums = bound.observed_sums(batch)
-        kept = type(sums)({name: own.detach() if is_torch(own) else own for name, own in sums.items()})
-        self._add(kept, batch.rows(slice(0, 1)), _one_row(given), len(given), bound.notes)
+        kept = type(sums)(
+            {name: total.detach() if is_torch(total) else total for name, total in sums.items()}
+        )
+        self._add(kept, batch.rows(slice(0, 1)), _one_row(predictions), len(predictions), bound.notes)
 
     def merge(self, other: RunningStatistic) -> Self:
         """Add the batches of another one with the same statistic.
@@ -163,7 +165,7 @@ def _require_sums(statistic: Statistic) -> None:
 def _require_alike(first: Predictions, other: Predictions) -> None:
     """Raise unless batches have the same classes and live in the same place."""
     namespace(first._leading, other._leading, what="batches")
-    classes = [one.n_classes for one in (first, other) if isinstance(one, ClassPredictions)]
+    classes = [part.n_classes for part in (first, other) if isinstance(part, ClassPredictions)]
     if len(set(classes)) > 1:
         raise InputError(
             "batches",

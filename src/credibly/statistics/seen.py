@@ -53,11 +53,11 @@ class SeenBound(Bound):
 
     def see(self, labels: Labels) -> tuple[Bound, Labels]:
         """Return the bound statistic and the labels as it takes them."""
-        found, own = self._see(labels)
-        self.inner = found
+        bound, seen_labels = self._see(labels)
+        self.inner = bound
         if self.alone:
-            self.statistic, self.notes = found.statistic, found.notes  # what the rules became
-        return found, own
+            self.statistic, self.notes = bound.statistic, bound.notes  # what the rules became
+        return bound, seen_labels
 
     def of_pool(self, pool: Pool, weights: Array | None) -> Bound:
         """Bind to what is seen of pools."""
@@ -77,16 +77,16 @@ class SeenBound(Bound):
 
     def states_with(self, others: Sequence[Any], labels: Labels) -> list[State]:
         """Return the sums of all over the part."""
-        bound, own = self.see(labels)
-        return bound.states_with([one.inner for one in others], own)
+        bound, seen_labels = self.see(labels)
+        return bound.states_with([other.inner for other in others], seen_labels)
 
     def state(self, labels: Labels, **settings: Any) -> State:
         """Return the sums over what is seen."""
         if not self.alone:
-            bound, own = self.see(labels)
-            return bound.state(own, **settings)
+            bound, seen_labels = self.see(labels)
+            return bound.state(seen_labels, **settings)
         each = (self.see(replicates(labels, slice(at, at + 1))) for at in range(len(labels)))
-        return stacked([bound.state(own, **settings) for bound, own in each])
+        return stacked([bound.state(seen_labels, **settings) for bound, seen_labels in each])
 
     def finish(self, state: State) -> Array:
         """Turn sums into values, (b,)."""
@@ -94,13 +94,13 @@ class SeenBound(Bound):
 
     def observed_sums(self, labels: Labels) -> State:
         """Return the sums over what is seen, with what its standard error and notes need."""
-        bound, own = self.see(labels)
-        return bound.observed_sums(own)
+        bound, seen_labels = self.see(labels)
+        return bound.observed_sums(seen_labels)
 
     def wild_sums(self, labels: Labels, codes: HostArray, number: int) -> tuple[State, State]:
         """Return what predictions expect, and what labels add per cluster, of what is seen."""
-        bound, own = self.see(labels)
-        return bound.wild_sums(own, codes if self.chosen is None else codes[self.chosen], number)
+        bound, seen_labels = self.see(labels)
+        return bound.wild_sums(seen_labels, codes if self.chosen is None else codes[self.chosen], number)
 
     def widened(self, expected: State, added: State) -> tuple[State, State]:
         """Return sums whose replicates scatter no less than those of independent rows."""

@@ -39,7 +39,7 @@ from credibly.predictions import (
     as_point,
 )
 from credibly.predictions.samples import Pool
-from credibly.statistics.batches import label_values
+from credibly.statistics.batches import one_hot
 from credibly.statistics.kernels import (
     KERNELS,
     MEDIAN_ROWS,
@@ -50,6 +50,7 @@ from credibly.statistics.kernels import (
     median_distance,
     spaced_probs,
 )
+from credibly.statistics.label_pairs import MANY, ManyClasses
 from credibly.statistics.pairwise import (
     BandwidthPlan,
     PairBound,
@@ -83,15 +84,14 @@ def of_classes(probs: Array, label_kernel: HostArray | None = None) -> Sides:
     root = None if label_kernel is None else like(square_root(label_kernel), exact)
 
     def residuals(labels: Labels, rows: slice, dtype: Any) -> Array:
-        found = label_values(labels, xp, dtype)
-        if is_numpy(found):
-            found -= by_class[:, rows]
+        residual = one_hot(labels, xp, dtype)
+        if is_numpy(residual):
+            residual -= by_class[:, rows]
         else:
-            found = found - xp.astype(by_class[:, rows], dtype)[None, :, :]
-        return found if root is None else xp.matmul(xp.astype(root, dtype), found)
+            residual = residual - xp.astype(by_class[:, rows], dtype)[None, :, :]
+        return residual if root is None else xp.matmul(xp.astype(root, dtype), residual)
 
-    largest = largest_term(label_kernel)
-    return Sides(exact, probs.shape[1], residuals, largest, one_hot=label_kernel is None)
+    return Sides(exact, probs.shape[1], residuals, largest_term(label_kernel))
 
 
 def square_root(kernel: HostArray) -> HostArray:
@@ -124,7 +124,11 @@ class KernelError(PairStatistic):
     def bound(self, predictions: Predictions, plan: BandwidthPlan, notes: tuple[str, ...]) -> PairBound:
         """Return the statistic bound to some rows, even to a single one."""
         probs = as_point(predictions)[0].probs
-        return self.bound_to_sides(of_classes(probs, self.label_kernel_matrix(probs.shape[1])), plan, notes)
+        kernel = self.label_kernel_matrix(probs.shape[1])
+        found = self.bound_to_sides(of_classes(probs, kernel), plan, notes)
+        if kernel is None and probs.shape[1] >= MANY:
+            return ManyClasses(found.statistic, found.sides, plan, notes)
+        return found
 
     def bound_to_sides(
         self, sides: Sides, plan: BandwidthPlan, notes: tuple[str, ...], **settings: Any
@@ -206,7 +210,7 @@ class Skce(KernelError):
 
     def _plan(self, rows: Rows) -> BandwidthPlan:
         """Return the number of instances and the bandwidths."""
-        if not isinstance(rows.sample.predictions, (RealPredictions, Pool)):
+        if not isinstance(rows.example.predictions, (RealPredictions, Pool)):
             return super()._plan(rows)
         return plan_of(rows, self.bandwidth, self.label_bandwidth, self._single)
 
@@ -234,15 +238,15 @@ class Skce(KernelError):
         sides = centred(sides_of(predictions, plan), plan, self.kernel)
         # of quantiles cells of labels are compared, and standardised labels need no number
         compared = not isinstance(predictions, Quantiles) and not standardises(plan.label_bandwidth)
-        found = {"label_bandwidth": as_number(plan.label_bandwidth)} if compared else {}
-        return self.bound_to_sides(sides, plan, notes, **found)
+        resolved = {"label_bandwidth": as_number(plan.label_bandwidth)} if compared else {}
+        return self.bound_to_sides(sides, plan, notes, **resolved)
 
     def _of_draws(self, draws: Samples, n: int) -> SeenBound:
         """Return the statistic of draws, which get their places together with the label."""
 
         def pools(pool: Pool, weights: Array | None) -> PairBound:
-            own = None if weights is None else weights[0, :]
-            plan = self.plan(InMemory(Dataset(pool, None, weights=own)))
+            own_weights = None if weights is None else weights[0, :]
+            plan = self.plan(InMemory(Dataset(pool, None, weights=own_weights)))
             assert isinstance(plan, RealPlan)
             return self.bound(pool, plan, (*draws.notes, *plan.notes))
 

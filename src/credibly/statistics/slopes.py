@@ -84,18 +84,18 @@ class SlopeTerms(MomentTerms):
     def cluster_sums(self, labels: Labels, codes: HostArray, number: int, needs: frozenset[str]) -> State:
         """Return the sums of every cluster."""
         terms, weight = self.on_rows(labels)
-        return State({name: np.bincount(codes, weight * one, number) for name, one in terms.items()})
+        return State({name: np.bincount(codes, weight * amount, number) for name, amount in terms.items()})
 
     def expected_sums(self, labels: Labels, codes: HostArray, number: int) -> tuple[State, State]:
         """Return the sums where every outcome is the usual one, and what clusters add to them."""
         terms, weight = self.on_rows(labels)
         x, apart = terms["x"], weight * (terms["outcome"] - self.usual)
         terms["outcome"], terms["both"] = np.full_like(x, self.usual), self.usual * x
-        expected = State({name: np.array([weight @ one]) for name, one in terms.items()})
+        expected = State({name: np.array([weight @ amount]) for name, amount in terms.items()})
         varies = weight**2 * to_host(self.scatter())
         expected |= {"scatter of outcome": varies.sum()[None], "scatter of both": (varies @ x**2)[None]}
         each = {"outcome": apart, "both": apart * x}
-        return expected, State({name: np.bincount(codes, one, number) for name, one in each.items()})
+        return expected, State({name: np.bincount(codes, amount, number) for name, amount in each.items()})
 
     def wild_state(self, expected: State, added: State, signs: HostArray) -> State:
         """Return the sums with these signs."""
@@ -119,7 +119,10 @@ def _line(sums: State) -> Line:
     flat = spread <= sums["floor"]
     spread = xp.where(flat, xp.zeros_like(spread), spread)
     finite = xp.isfinite(level)
-    both, mean = (xp.where(finite, one, xp.zeros_like(one)) for one in (sums["both"] / weight, level))
+    both, mean = (
+        xp.where(finite, mean_of_rows, xp.zeros_like(mean_of_rows))
+        for mean_of_rows in (sums["both"] / weight, level)
+    )
     slope = (both - centre * mean) / xp.where(flat, xp.full_like(spread, xp.inf), spread)
     # the smallest spread of all has the infinite z-score
     return Line(centre, spread, level, xp.where(finite, slope, xp.full_like(slope, -xp.inf)))
@@ -155,7 +158,9 @@ class Slope(OfSpread):
         """Return slope + (x - mean x) residual / variance of x, whose mean has the error of the slope."""
         line = _line(terms.settled(sums)[0])
         numbers = (*line, sums["weight"])
-        centre, spread, level, slope, total = (like(to_host(one), terms.stated[1])[0] for one in numbers)
+        centre, spread, level, slope, total = (
+            like(to_host(number), terms.stated[1])[0] for number in numbers
+        )
         weight, x, outcome = terms.pairs(labels.values, *terms.stated)
         away = (x - centre)[0, :]
         share = terms.n_whole / total
@@ -163,10 +168,10 @@ class Slope(OfSpread):
 
     def observed_notes(self, sums: State) -> tuple[str, ...]:
         """Say where a slope has no meaning."""
-        said = super().observed_notes(sums)
+        notes = super().observed_notes(sums)
         if float(to_host(_line(sums).spread)[0]) != 0.0:
-            return said
-        return (*said, f"all instances state the same {STATED[self.name]}: the slope is 0")
+            return notes
+        return (*notes, f"all instances state the same {STATED[self.name]}: the slope is 0")
 
 
 class MeanSlopeTerms(SlopeTerms):
@@ -236,7 +241,7 @@ class MeanSlope(Slope):
 
     def _plan(self, rows: Rows) -> Plan:
         """Return the smallest, the middle and the largest mean, so that sums of squares lose no digits."""
-        self.require_predictions(rows.sample.predictions)
+        self.require_predictions(rows.example.predictions)
         return Plan(rows.n, rows.ranked(partial(stated_by, which=0), np.array([0, rows.n // 2, rows.n - 1])))
 
     def terms(self, predictions: Any, plan: Plan) -> SlopeTerms:
@@ -245,8 +250,8 @@ class MeanSlope(Slope):
 
     def of_few_draws(self, number: int) -> str:
         """Return what so few draws do to their means."""
-        said = f"the mean of {number} draws is itself uncertain, which moves the slope below 0 "
-        return said + "even if the draws are right; tests allow for that, intervals do not"
+        words = f"the mean of {number} draws is itself uncertain, which moves the slope below 0 "
+        return words + "even if the draws are right; tests allow for that, intervals do not"
 
     def value(self, sums: State) -> Array:
         """Return the change of z for one standard deviation of the means."""
@@ -314,7 +319,7 @@ class SpreadSlope(Slope):
 
     def _plan(self, rows: Rows) -> Plan:
         """Return the middle variance: measured from it, sums do not depend on the unit of the labels."""
-        self.require_predictions(rows.sample.predictions)
+        self.require_predictions(rows.example.predictions)
         return Plan(rows.n, rows.ranked(partial(stated_by, which=1), np.array([rows.n // 2])))
 
     def terms(self, predictions: Any, plan: Plan) -> SlopeTerms:

@@ -21,13 +21,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from credibly._arrays.errors import is_number, one_of, require
+from credibly._arrays.errors import is_number, require
 from credibly._arrays.namespace import Array, HostArray, like, namespace, one_blas_thread
 from credibly.statistics.batches import positive
-from credibly.statistics.cells import CELL_TRAITS, CellStatistic, dyadic_cells
+from credibly.statistics.cells import CELL_TRAITS, CellStatistic, TargetName, check_target, dyadic_cells
 from credibly.statistics.protocol import Plan, State, Story, Traits
 from credibly.statistics.terms import Events
-from credibly.statistics.walks import Target
 
 _CELLS = 1024
 _NARROWEST = 9  # widths are searched down to 2^-9, two cells
@@ -44,8 +43,9 @@ class SmoothECE(CellStatistic):
     ----------
     bandwidth : float, optional
         Width of the smoothing Gaussian; default: the width that equals the error.
-    target : {"top_label", "classwise"}
-        The confidence of the predicted class, or the mean over the errors of all classes' probabilities.
+    target : {"top_label", "classwise"} or int
+        The confidence of the predicted class, the mean over the errors of all classes' probabilities, or the
+        probability of one class.
 
     Notes
     -----
@@ -62,7 +62,7 @@ class SmoothECE(CellStatistic):
     """
 
     bandwidth: float | None = None
-    target: Target = "top_label"
+    target: TargetName = "top_label"
     name: ClassVar[str] = "smooth_ece"
     traits: ClassVar[Traits] = CELL_TRAITS
     reference: ClassVar[str] = "Blasiok and Nakkiran 2024"
@@ -80,13 +80,13 @@ class SmoothECE(CellStatistic):
     in_evaluations: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        one_of("`target`", self.target, ("top_label", "classwise"))
-        given, remedy = self.bandwidth, "Leave it out: it is then the error itself."
-        inside = given is None or (is_number(given) and 2.0**-_NARROWEST <= given <= 1)
-        require(inside, f"must be from 1/{2**_NARROWEST} to 1", remedy, bandwidth=given)
+        check_target(self.target, "top_label", "classwise")
+        bandwidth, remedy = self.bandwidth, "Leave it out: it is then the error itself."
+        inside = bandwidth is None or (is_number(bandwidth) and 2.0**-_NARROWEST <= bandwidth <= 1)
+        require(inside, f"must be from 1/{2**_NARROWEST} to 1", remedy, bandwidth=bandwidth)
 
     def terms(self, predictions: Any, plan: Plan) -> Events:
-        """Return events in the 1024 cells of the confidence, or of every class."""
+        """Return events in the 1024 cells of the confidence, of one class, or of every class."""
         return dyadic_cells(predictions.probs, _CELLS, self.target)
 
     def value(self, sums: State) -> Array:
@@ -96,10 +96,13 @@ class SmoothECE(CellStatistic):
         classes = gap.shape[1] // _CELLS
         total = xp.sum(sums["size"], axis=-1)[:, None] / classes
         residual = xp.reshape(gap / total, (-1, _CELLS))
+        bandwidth = self.bandwidth
         with one_blas_thread():  # a product of one row: starting a second thread costs more than it saves
-            smooth, given = _Smoother(residual), self.bandwidth
-            found = _fixed_point(smooth) if given is None else smooth(xp.full_like(residual[:, 0], given))
-        return xp.mean(xp.reshape(found, (gap.shape[0], classes)), axis=1)
+            smooth = _SmoothError(residual)
+            errors = (
+                _fixed_point(smooth) if bandwidth is None else smooth(xp.full_like(residual[:, 0], bandwidth))
+            )
+        return xp.mean(xp.reshape(errors, (gap.shape[0], classes)), axis=1)
 
 
 @cache
@@ -110,7 +113,7 @@ def _cosines() -> HostArray:
     return np.cos(np.pi * centres[:, None] * waves)
 
 
-class _Smoother:
+class _SmoothError:
     """smECE_s of residuals per cell, (b, cells): from a width of every row to its error, (b,) -> (b,)."""
 
     def __init__(self, residual: Array) -> None:
@@ -128,7 +131,7 @@ class _Smoother:
         return xp.mean(xp.abs(damped @ self.cosines[:, :waves].T), axis=1)
 
 
-def _fixed_point(smooth: _Smoother) -> Any:
+def _fixed_point(smooth: _SmoothError) -> Any:
     """Return the widths that equal their error; of smaller errors, those at the narrowest width.
 
     error - width falls at least as fast as the width grows, so it is no smaller than the distance from the

@@ -42,7 +42,7 @@ from credibly._arrays.namespace import (
 )
 from credibly._arrays.notes import counted
 from credibly.predictions import Labels
-from credibly.statistics.batches import label_values, positive, replicates, stacked, total_weight, weighted
+from credibly.statistics.batches import one_hot, positive, replicates, stacked, total_weight, weighted
 from credibly.statistics.kernels import as_number, distinct_rows, exponential, flushed, set_diagonal, taken
 from credibly.statistics.pairwise import BandwidthPlan, Meeting, PairBound, Sides, product
 from credibly.statistics.protocol import Bound, State
@@ -129,13 +129,13 @@ def likelihood_bandwidth(probs: Array) -> tuple[float, tuple[str, ...]]:
         note = "no two predictions have the same zeros, so no bandwidth is better than another"
         return float(BANDWIDTHS[-1]), (note,)
     best = int(np.argmax(scores))
-    found = float(BANDWIDTHS[best])
+    bandwidth = float(BANDWIDTHS[best])
     of = f"{chosen.size} distinct predictions"
-    notes = [f"bandwidth {found:.4g} has the largest leave-one-out likelihood of {of}"]
+    notes = [f"bandwidth {bandwidth:.4g} has the largest leave-one-out likelihood of {of}"]
     if best in (0, BANDWIDTHS.size - 1):
         end = "smallest" if best == 0 else "largest"
         notes.append(f"it is the {end} of the grid {BANDWIDTHS[0]:g} to {BANDWIDTHS[-1]:g}")
-    return found, tuple(notes)
+    return bandwidth, tuple(notes)
 
 
 @lru_cache(maxsize=4)
@@ -198,14 +198,16 @@ class Neighbours:
         """Return what the same rows got from both, relative to the larger of the largest weights."""
         xp = namespace(self.top)
         top = xp.maximum(self.top, other.top)
-        one, two = (xp.exp(each.top - _finite(top)) for each in (self, other))
-        return Neighbours(top, self.totals * one + other.totals * two, self.found * one + other.found * two)
+        own_share, two = (xp.exp(each.top - _finite(top)) for each in (self, other))
+        return Neighbours(
+            top, self.totals * own_share + other.totals * two, self.found * own_share + other.found * two
+        )
 
     @staticmethod
     def joined(parts: list[Neighbours]) -> Neighbours:
         """Return batches of label vectors behind each other."""
-        found = namespace(parts[0].found).concat([one.found for one in parts], axis=0)
-        return Neighbours(parts[0].top, parts[0].totals, found)
+        sums = namespace(parts[0].found).concat([part.found for part in parts], axis=0)
+        return Neighbours(parts[0].top, parts[0].totals, sums)
 
 
 class SmootherBound(PairBound):
@@ -222,7 +224,7 @@ class SmootherBound(PairBound):
         self, statistic: SmoothedError, probs: Array, plan: BandwidthPlan, notes: tuple[str, ...]
     ) -> None:
         xp, exact = namespace(probs), as_float64(probs)
-        sides = Sides(exact, probs.shape[1], lambda labels, rows, dtype: label_values(labels, xp, dtype))
+        sides = Sides(exact, probs.shape[1], lambda labels, rows, dtype: one_hot(labels, xp, dtype))
         super().__init__(statistic, sides, plan, notes)
         # exponents keep every digit, which costs little compared with the product
         logs, self.zeros = kernel_logs(self.exact)
@@ -281,37 +283,42 @@ class SmootherBound(PairBound):
                 alone = xp.vecdot(self.queries[rows, :], self.keys[rows, :]) + as_float64(_log(copies))
             logs = set_diagonal(logs, first, alone)
         top = xp.max(logs, axis=1)
-        found = flushed(exponential(_shifted(logs, _finite(top))))
-        if found.dtype != self.dtype:
-            found = xp.astype(_on_grid(found) if other is self and weights is None else found, self.dtype)
-        return SmootherTile(found, xp.sum(found, axis=1), top)
+        weights_of_pairs = flushed(exponential(_shifted(logs, _finite(top))))
+        if weights_of_pairs.dtype != self.dtype:
+            weights_of_pairs = xp.astype(
+                _on_grid(weights_of_pairs) if other is self and weights is None else weights_of_pairs,
+                self.dtype,
+            )
+        return SmootherTile(weights_of_pairs, xp.sum(weights_of_pairs, axis=1), top)
 
     def values(self, labels: Labels, rows: slice = slice(None), weighted: bool = False) -> Array:
         """Return label frequencies, (b k, rows): weights are in the kernel."""
         return super().values(labels, rows, weighted=False)
 
-    def meet(self, one: Meeting) -> Neighbours:
+    def meet(self, meeting: Meeting) -> Neighbours:
         """Return the labels of other rows, weighted by the kernel."""
-        shape = (len(one.labels), self.width, one.rows.stop - one.rows.start)
-        found = namespace(one.values).reshape(product(one.values, one.tile.weights), shape)
-        return Neighbours(one.tile.top, one.tile.totals, found)
+        shape = (len(meeting.labels), self.width, meeting.rows.stop - meeting.rows.start)
+        sums = namespace(meeting.values).reshape(product(meeting.values, meeting.tile.weights), shape)
+        return Neighbours(meeting.tile.top, meeting.tile.totals, sums)
 
-    def settled(self, found: Neighbours, rows: slice, labels: Labels) -> State:
+    def settled(self, neighbours: Neighbours, rows: slice, labels: Labels) -> State:
         """Sum up how far labels near every row are from its prediction, for rows that have neighbours."""
         if not self.others:
-            return self._deviations(found, rows, labels)
+            return self._deviations(neighbours, rows, labels)
         sums = State()
-        for at, one in enumerate((self, *self.others)):
-            kept = found
+        for at, bound in enumerate((self, *self.others)):
+            kept = neighbours
             if at < len(self.others):  # a deviation may overwrite its estimates
-                kept = dataclasses.replace(found, found=np.array(found.found))
-            sums |= {f"{at} {name}": own for name, own in one._deviations(kept, rows, labels).items()}
+                kept = dataclasses.replace(neighbours, found=np.array(neighbours.found))
+            sums |= {
+                f"{at} {name}": deviation for name, deviation in bound._deviations(kept, rows, labels).items()
+            }
         return sums
 
-    def _deviations(self, found: Neighbours, rows: slice, labels: Labels) -> State:
-        totals = found.totals[None, :]
+    def _deviations(self, neighbours: Neighbours, rows: slice, labels: Labels) -> State:
+        totals = neighbours.totals[None, :]
         xp, known = namespace(totals), totals > 0
-        estimate, sums = found.found, positive(totals)[:, None, :]
+        estimate, sums = neighbours.found, positive(totals)[:, None, :]
         estimate = np.divide(estimate, sums, out=estimate) if is_numpy(estimate) else estimate / sums
         deviation = as_float64(self.statistic.deviation(estimate, self.points[rows, :].T))  # (b, rows)
         weight = total_weight(labels, rows, deviation)
@@ -333,7 +340,7 @@ class SmootherBound(PairBound):
         if labels.weights is None or labels.weights.shape[0] == 1:
             return super().state(labels, rows)
         each = (replicates(labels, slice(at, at + 1)) for at in range(len(labels)))
-        return stacked([super(SmootherBound, self).state(one, rows) for one in each])
+        return stacked([super(SmootherBound, self).state(vector, rows) for vector in each])
 
     def observed_sums(self, labels: Labels) -> State:
         """Return the state, with the number of probabilities that are 0."""
@@ -352,12 +359,12 @@ class SmootherBound(PairBound):
         """Say how many instances were left out, and why the error is infinite where it is."""
         alone = int(to_host(sums["alone"])[0])
         have = counted(alone, "instance has", "instances have")
-        said = (f"left out: {have} no neighbour with the same zeros",) if alone else ()
+        notes = (f"left out: {have} no neighbour with the same zeros",) if alone else ()
         if math.isfinite(as_number(self.finish(sums)[0])):
-            return said
+            return notes
         zeros = int(to_host(sums["zeros"])[0])
         cause = f"{zeros} predicted probabilities are 0 and an instance with such a prediction had that label"
-        return (*said, f"infinite: {cause}; `clip` replaces them by a small number")
+        return (*notes, f"infinite: {cause}; `clip` replaces them by a small number")
 
     def finish(self, state: State) -> Array:
         """Average over instances."""

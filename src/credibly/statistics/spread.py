@@ -77,8 +77,8 @@ def _require_squares(variance: Array, least: float) -> None:
 
 def squared_z(labels: Array, mean: Array, variance: Array, drawn: bool) -> Array:
     """Return (labels - mean)^2 / variance; infinite where equal draws differ from the label."""
-    found = (labels - mean) ** 2 / variance
-    return namespace(found).where(found < NO_SPREAD, found, np.inf) if drawn else found
+    square = (labels - mean) ** 2 / variance
+    return namespace(square).where(square < NO_SPREAD, square, np.inf) if drawn else square
 
 
 def scatter_of_squares(predictions: RealPredictions) -> Array:
@@ -131,9 +131,11 @@ class OfSpread(LinearStatistic):
     def of_few_draws(self, number: int) -> str:
         """Return what so few draws do to their spread."""
         usual = (1.0 + 1.0 / number) * (number - 1.0) / (number - 3.0)
-        said = f"the spread of {number} draws is itself uncertain: with normal draws, a calibrated model has "
+        words = (
+            f"the spread of {number} draws is itself uncertain: with normal draws, a calibrated model has "
+        )
         return (
-            said + f"a mean squared z-score of {usual:.3g}; tests and bands allow for that, intervals do not"
+            words + f"a mean squared z-score of {usual:.3g}; tests and bands allow for that, intervals do not"
         )
 
     def observed_notes(self, sums: State) -> tuple[str, ...]:
@@ -180,9 +182,9 @@ class SpreadRatio(OfSpread, RealMean):
 
     def terms(self, predictions: Any, plan: Plan) -> Losses:
         """Return squared z-scores, and in how many instances all draws are equal."""
-        found = super().terms(predictions, plan)
-        found.noted = equal_draws(predictions)
-        return found
+        losses = super().terms(predictions, plan)
+        losses.noted = equal_draws(predictions)
+        return losses
 
     def moments(self, predictions: Any) -> tuple[Array, ...]:
         """Return 1 and the variance of squared z-scores; of draws, pools tell them."""
@@ -242,34 +244,40 @@ class MomentTerms(Terms):
         """Return the sums, (b,) or (b, bins) each; a choice from a pool has its own mean and variance."""
         seen, mean, variance = labels.values, *self.stated
         if self.pool is not None:
-            seen, mean, variance = (gather(own, seen) for own in (self.pool.labels, mean, variance))
+            seen, mean, variance = (gather(table, seen) for table in (self.pool.labels, mean, variance))
         terms = self.each(seen, mean, variance)
         if labels.weights is not None:
-            terms = {name: weighted(labels.weights, own) for name, own in terms.items()}
+            terms = {name: weighted(labels.weights, amount) for name, amount in terms.items()}
         xp, bins = namespace(variance), self.bins(variance)
         nothing = xp.zeros_like(seen[:, :1])  # what no label changes is the same for all vectors
         if bins is None:
-            return State({name: xp.sum(own, axis=1) + nothing[:, 0] for name, own in terms.items()})
+            return State({name: xp.sum(amount, axis=1) + nothing[:, 0] for name, amount in terms.items()})
         if bins.shape[0] > 1:
-            return State({name: count_cells(bins, self.n_cells, own) for name, own in terms.items()})
+            return State({name: count_cells(bins, self.n_cells, amount) for name, amount in terms.items()})
         fixed = bins[0, :]
-        return State({name: group_sums(own, fixed, self.n_cells) + nothing for name, own in terms.items()})
+        return State(
+            {name: group_sums(amount, fixed, self.n_cells) + nothing for name, amount in terms.items()}
+        )
 
     def on_rows(self, labels: Labels) -> tuple[dict[str, HostArray], HostArray]:
         """Return what one label vector adds, by sum, and the weights of its rows, (n,) each, on the host."""
         every, weight = self.each(labels.values, *self.stated), labels.row_weights()
-        return {name: np.broadcast_to(to_host(own)[0], weight.shape) for name, own in every.items()}, weight
+        return {
+            name: np.broadcast_to(to_host(amount)[0], weight.shape) for name, amount in every.items()
+        }, weight
 
     def why_infinite(self, labels: Labels) -> tuple[str, str, str]:
         """Say in how many pools some number would add something infinite."""
-        finite = [np.isfinite(own) for own in self._of_choices().values()]
+        finite = [np.isfinite(amounts) for amounts in self._of_choices().values()]
         return why_pools_are_infinite(np.logical_and.reduce(finite))
 
     def _of_choices(self) -> dict[str, HostArray]:
         """Return what every choice from its pool adds, by sum, (n, p) on the host."""
         assert self.pool is not None
         every = self.each(self.pool.labels, *self.stated)
-        return {name: np.broadcast_to(to_host(own), self.pool.values.shape) for name, own in every.items()}
+        return {
+            name: np.broadcast_to(to_host(amount), self.pool.values.shape) for name, amount in every.items()
+        }
 
     def wild_sums(
         self, labels: Labels, codes: HostArray, number: int, needs: frozenset[str]
@@ -299,9 +307,9 @@ class MomentTerms(Terms):
     def widened(self, expected: State, added: State) -> tuple[State, State]:
         """Widen every sum apart: they have different units."""
         made = State()
-        for name, own in added.items():
+        for name, sums in added.items():
             scatter = expected.get(f"scatter of {name}", np.zeros(1))[0]
-            made[name] = widening(scatter, np.sum(own**2)) * own if scatter > 0 else own
+            made[name] = widening(scatter, np.sum(sums**2)) * sums if scatter > 0 else sums
         return expected, made
 
 
@@ -340,12 +348,12 @@ class SpreadTerms(MomentTerms):
     def expected_sums(self, labels: Labels, codes: HostArray, number: int) -> tuple[State, State]:
         """Return what the stated variances expect, and what squares add to it, (number, bins)."""
         expected = on_host(self._sums(labels))
-        mean, variance, bins = (to_host(own)[0] for own in (*self.stated, self.own_bins))
+        mean, variance, bins = (to_host(array)[0] for array in (*self.stated, self.own_bins))
         place, weight = codes * self.n_cells + bins, labels.row_weights()
         apart = weight * ((to_host(labels.values)[0] - mean) ** 2 - variance)
         observed, z = (
-            np.bincount(place, own, minlength=number * self.n_cells).reshape(number, self.n_cells)
-            for own in (apart, apart / variance)
+            np.bincount(place, amount, minlength=number * self.n_cells).reshape(number, self.n_cells)
+            for amount in (apart, apart / variance)
         )
         expected["observed"], expected["z"] = expected["stated"], expected["size"]
         varies = weight**2 * to_host(scatter_of_squares(self.given))
@@ -365,7 +373,7 @@ class SpreadTerms(MomentTerms):
 
     def wild_state(self, expected: State, added: State, signs: HostArray) -> State:
         """Return the sums of squared errors with these signs, (b, bins); what falls below 0 is 0."""
-        moved = {name: np.maximum(expected[name] + signs @ own, 0.0) for name, own in added.items()}
+        moved = {name: np.maximum(expected[name] + signs @ sums, 0.0) for name, sums in added.items()}
         every = {name: np.broadcast_to(expected[name], moved["z"].shape) for name in ("size", "stated")}
         return State({**every, **moved})
 
@@ -410,7 +418,7 @@ class ExpectedNormalisedError(OfSpread):
 
     def _plan(self, rows: Rows) -> Plan:
         """Return edges of the stated variance."""
-        self.require_predictions(rows.sample.predictions)
+        self.require_predictions(rows.example.predictions)
         return Plan(rows.n, spread_edges(rows, self.n_bins))
 
     def terms(self, predictions: Any, plan: Plan) -> SpreadTerms:
@@ -423,15 +431,15 @@ class ExpectedNormalisedError(OfSpread):
         filled, size = sums["size"] > 0, positive(sums["size"])
         roots = (xp.sqrt(xp.where(filled, sums[name] / size, 1.0)) for name in ("stated", "observed"))
         stated, error = roots
-        found = xp.abs(stated - error) / positive(stated)
-        found = xp.where((stated > 0) | (error == 0), found, xp.inf)
-        return xp.sum(found, axis=1) / xp.sum(xp.astype(filled, xp.float64), axis=1)
+        relative = xp.abs(stated - error) / positive(stated)
+        relative = xp.where((stated > 0) | (error == 0), relative, xp.inf)
+        return xp.sum(relative, axis=1) / xp.sum(xp.astype(filled, xp.float64), axis=1)
 
 
 def spread_edges(rows: Rows, n_bins: int) -> HostArray:
     """Return edges (n_bins + 1,) of equally filled bins of the stated variance."""
     inner = np.asarray(inner_edges(rows, partial(stated_by, which=1), n_bins, "left"), dtype=np.float64)
-    if isinstance(rows.sample.predictions, Samples):  # a variance is found in two ways, up to rounding
+    if isinstance(rows.example.predictions, Samples):  # a variance is found in two ways, up to rounding
         inner = inner * (1.0 - 1e-9)
     return np.pad(inner, 1, constant_values=(0.0, np.inf))
 

@@ -34,7 +34,7 @@ def smallest_uniforms(n: int, most: int, seed: Seed) -> tuple[HostArray, HostArr
     uniforms = Uniforms(seed, stream=Stream.SUBSAMPLE)
     values, rows = np.empty(0), np.empty(0, dtype=np.int64)
     for tile in tiles(n, _TILE):
-        values = np.concatenate([values, uniforms.block(slice(0, 1), tile)[0]])
+        values = np.concatenate([values, uniforms.draw(slice(0, 1), tile)[0]])
         rows = np.concatenate([rows, np.arange(tile.start, tile.stop)])
         if values.size > most:
             kept = np.argpartition(values, most - 1)[:most]
@@ -54,8 +54,8 @@ class Subsampled(Statistic):
     story: ClassVar[Story]
 
     def __post_init__(self) -> None:
-        for own in ("name", "reference", "story"):
-            object.__setattr__(self, own, getattr(self.inner, own))
+        for attribute in ("name", "reference", "story"):
+            object.__setattr__(self, attribute, getattr(self.inner, attribute))
         # sums of a part are no sums of the whole, so chunks of rows cannot be merged
         object.__setattr__(self, "traits", dataclasses.replace(self.inner.traits, reduction="opaque"))
 

@@ -22,6 +22,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from credibly._arrays import label_kernels
 from credibly._arrays.namespace import (
     Array,
     HostArray,
@@ -139,6 +140,11 @@ class Terms(ABC):
     noted: State = State()
     """Sums (1,) that only notes read."""
 
+    @property
+    def is_lean(self) -> bool:
+        """Whether kernels sum up many label vectors without anything of their size."""
+        return False
+
     def sums(self, labels: Labels, needs: frozenset[str]) -> State:
         """Return the sums per cell: the fixed ones, and those of the labels."""
         sums = State(self.fixed(labels.weights, needs), observed=self.observed(labels))
@@ -171,13 +177,13 @@ class Terms(ABC):
         """
         if "scatter" not in expected:
             return expected, added
-        seen = sum(np.sum(np.square(one)) for one in added.values())
+        seen = sum(np.sum(np.square(sums)) for sums in added.values())
         wider = widening(expected["scatter"][0], seen)
-        return expected, State({name: wider * one for name, one in added.items()})
+        return expected, State({name: wider * sums for name, sums in added.items()})
 
     def wild_state(self, expected: State, added: State, signs: HostArray) -> State:
         """Return the sums of pseudo-labels with these signs (b, clusters), from `wild_sums`."""
-        moved = {name: expected[name] + np.tensordot(signs, one, 1) for name, one in added.items()}
+        moved = {name: expected[name] + np.tensordot(signs, sums, 1) for name, sums in added.items()}
         return State({**expected, **moved})
 
     def cluster_sums(self, labels: Labels, codes: HostArray, number: int, needs: frozenset[str]) -> State:
@@ -238,7 +244,7 @@ class Terms(ABC):
 
     def observed_with(self, others: Sequence[Any], labels: Labels) -> list[Array]:
         """Return what labels add to these terms and to others with an equal `shared`, (b, cells) each."""
-        return [one.observed(labels) for one in (self, *others)]
+        return [terms.observed(labels) for terms in (self, *others)]
 
     def fixed(self, weights: Array | None, needs: frozenset[str]) -> State:
         """Return the sums per cell that no label changes, (1, cells) or, of weights (b, n), (b, cells)."""
@@ -293,8 +299,8 @@ class Terms(ABC):
 
     def in_parts(self, values: HostArray, codes: HostArray, number: int) -> HostArray:
         """Sum values (n, m) of the host by part of the rows and cell, (number, cells)."""
-        found: HostArray = self.split(codes, number).per_cell(values[None, ...])
-        return found.reshape(number, -1)
+        sums: HostArray = self.split(codes, number).per_cell(values[None, ...])
+        return sums.reshape(number, -1)
 
 
 class Means(Terms):
@@ -370,6 +376,17 @@ class Outcomes(Means):
         """Return the amounts; an outcome of chance 0 counts for nothing, even if it is infinite."""
         return namespace(self.amount).where(self.chance > 0, self.amount, 0.0)
 
+    @property
+    def is_lean(self) -> bool:
+        """Whether a kernel looks the amounts up."""
+        return label_kernels.usable(self.amount)
+
+    def _observed(self, labels: Labels) -> State:
+        many = isinstance(labels, Classes) and labels.weights is None and len(labels) > 1
+        if many and label_kernels.usable(labels.values, self.amount):
+            return State(observed=label_kernels.table_sums(self.amount, labels.values)[:, None])
+        return super()._observed(labels)
+
     def contributions(self, labels: Labels) -> Array:
         """Return what labels add, (b, n)."""
         if isinstance(labels, Counts):
@@ -416,10 +433,10 @@ class Losses(Means):
 
     def _moment(self, which: int) -> Array:
         """Return a moment of every row, (n, 1), beside the predictions."""
-        own = self._law[which]
-        if isinstance(own, (np.ndarray, np.generic)):
-            own = like(np.asarray(own), self.reference)
-        return namespace(own).broadcast_to(own, (self.n,))[:, None]
+        moment = self._law[which]
+        if isinstance(moment, (np.ndarray, np.generic)):
+            moment = like(np.asarray(moment), self.reference)
+        return namespace(moment).broadcast_to(moment, (self.n,))[:, None]
 
     def contributions(self, labels: Labels) -> Array:
         """Return every instance's loss, (b, n)."""
@@ -428,12 +445,12 @@ class Losses(Means):
     def of_pool(self, pool: Pool, again: Callable[[Predictions], Any]) -> Terms:
         """Return what every number of a pool adds where it is the label, (n, p)."""
         n, p = pool.values.shape
-        xp, found = namespace(pool.values), []
+        xp, tables = namespace(pool.values), []
         for rows in tiles(n, max(1, POOL_ELEMENTS // p)):
             terms = again(LeftOut(pool.values[rows, :]))
             seen = xp.reshape(pool.labels[rows, :], (1, -1))
-            found.append(xp.reshape(terms.contributions(Reals(seen)), (-1, p)))
-        return Pooled(xp.concat(found, axis=0))
+            tables.append(xp.reshape(terms.contributions(Reals(seen)), (-1, p)))
+        return Pooled(xp.concat(tables, axis=0))
 
 
 class Pooled(Outcomes):
@@ -534,6 +551,11 @@ class Events(Terms):
             _ = self._in_order
         return self
 
+    @property
+    def is_lean(self) -> bool:
+        """Whether a kernel counts events."""
+        return label_kernels.countable(self.reference, self.n_parts * self.n_cells)
+
     def added(self, labels: Labels) -> Array:
         """Return 1 where the event happened, or the share of raters who saw it, (b, n, m)."""
         if isinstance(labels, Counts):
@@ -576,12 +598,20 @@ class Events(Terms):
         if slope is not None:
             factor = gather(slope, labels.values) if self.event is None else slope[None, :]
             weights = factor if weights is None else factor * weights
+        if weights is None and label_kernels.countable(labels.values, self.n_parts * self.n_cells):
+            return self._counted_at_once(labels.values)
         if self.event is not None:
             return self._hits(labels.values == self.event[None, :], weights)
         if weights is None and self.ends is not None:
             counts = [sums_in_order(labels.values == c, self.ends) for c in range(self.n_cells)]
             return namespace(self.ends).reshape(namespace(self.ends).stack(counts, axis=2), (len(labels), -1))
         return in_cache(self._by_class, dataclasses.replace(labels, weights=weights))["observed"]
+
+    def _counted_at_once(self, values: Array) -> Array:
+        cell = self.cell if self.cell is None or self.event is None else self.cell[:, 0]
+        part = None if self.part is None else self.n_cells * self.part
+        n_cells = self.n_parts * self.n_cells
+        return as_float64(label_kernels.cell_counts(values, n_cells, cell=cell, event=self.event, part=part))
 
     def _by_class(self, labels: Labels) -> State:
         cells = labels.values if self.cell is None else gather(self.cell, labels.values)

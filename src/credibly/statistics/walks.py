@@ -37,15 +37,13 @@ from credibly._arrays.namespace import (
     tiles,
     to_host,
 )
-from credibly.predictions import Labels, Predictions, Rows, as_point, label_dtype
+from credibly.predictions import Labels, Predictions, Rows, as_point
 from credibly.statistics.batches import in_cache, widening
-from credibly.statistics.cells import CELL_TRAITS
+from credibly.statistics.cells import CELL_TRAITS, TargetName, check_target, event_of
 from credibly.statistics.over_rows import gathered
 from credibly.statistics.proper import top_label
 from credibly.statistics.protocol import Bound, Plan, State, Statistic, Story, Traits
 from credibly.statistics.terms import PLUGIN_REFUSAL, Events
-
-Target = Literal["top_label", "classwise"]
 
 _ROUNDING = 1e-12  # means of members in another order differ in their last digits and are still equal
 _TRAITS = dataclasses.replace(CELL_TRAITS, reduction="opaque")
@@ -89,9 +87,7 @@ class WalkStatistic(Statistic):
 
     def columns(self, probs: Array) -> list[_Column]:
         """Return the predictions whose walks are looked at."""
-        xp, (n, k) = namespace(probs), probs.shape
-        kind = {"dtype": label_dtype(xp, k), "device": device(probs)}
-        return [_Column.of(probs[:, c], xp.full((n,), c, **kind)) for c in range(k)]
+        return [_Column.of(*event_of(probs, c)) for c in range(probs.shape[1])]
 
     def _bind(self, predictions: Predictions, plan: Plan) -> Bound:
         point, notes = as_point(predictions)
@@ -125,13 +121,13 @@ class WalkBound(Bound):
         return in_cache(self._state, labels)
 
     def _state(self, labels: Labels) -> State:
-        return State(value=self._mean(self.walk(labels, one) for one in self.columns))
+        return State(value=self._mean(self.walk(labels, column) for column in self.columns))
 
     def _mean(self, walks: Iterable[Array]) -> Array:
         """Return the mean over columns of the errors of their walks, (b,)."""
         both = zip(walks, self.columns, strict=True)
-        found = [self.statistic.of_walk(walk, one) for walk, one in both]
-        return sum(found[1:], found[0]) / len(found)
+        errors = [self.statistic.of_walk(walk, column) for walk, column in both]
+        return sum(errors[1:], errors[0]) / len(errors)
 
     def walk(self, labels: Labels, column: _Column) -> Array:
         """Return W_1, ..., W_n, (b, n)."""
@@ -147,19 +143,21 @@ class WalkBound(Bound):
     def wild_sums(self, labels: Labels, codes: HostArray, number: int) -> tuple[State, State]:
         """Return the steps of every walk in its order, (columns, n), and the cluster of each."""
         weight = labels.row_weights()
-        steps, own, scatter = [], [], []
-        for one in self.columns:
-            order, values = to_host(one.order), to_host(one.values)
+        steps, step_codes, scatter = [], [], []
+        for column in self.columns:
+            order, values = to_host(column.order), to_host(column.values)
             share = weight[order] / weight.sum()
-            steps.append(share * (to_host(one.events.contributions(labels))[0][order] - values))
-            own.append(codes[order])
+            steps.append(share * (to_host(column.events.contributions(labels))[0][order] - values))
+            step_codes.append(codes[order])
             scatter.append(share**2 @ (values * (1.0 - values)))
-        return State(steps=np.stack(steps), scatter=np.array(scatter)), State(codes=np.stack(own))
+        return State(steps=np.stack(steps), scatter=np.array(scatter)), State(codes=np.stack(step_codes))
 
     def widened(self, expected: State, added: State) -> tuple[State, State]:
         """Return steps that scatter, over clusters, no less than those of independent rows, by column."""
-        ends = [np.bincount(own, one) for one, own in zip(expected["steps"], added["codes"], strict=True)]
-        seen = np.array([one @ one for one in ends])
+        ends = [
+            np.bincount(codes, steps) for steps, codes in zip(expected["steps"], added["codes"], strict=True)
+        ]
+        seen = np.array([sums @ sums for sums in ends])
         wider = widening(expected["scatter"], seen)
         return State(expected, steps=wider[:, None] * expected["steps"]), added
 
@@ -168,8 +166,11 @@ class WalkBound(Bound):
         steps, codes = expected["steps"], added["codes"]
         parts = []
         for reps in tiles(len(signs), max(1, CACHE_ELEMENTS // self.n)):
-            own = (np.cumsum(signs[reps][:, codes[at]] * one, axis=1) for at, one in enumerate(steps))
-            walks = (like(walk, self.columns[0].values) for walk in own)
+            walks_of_columns = (
+                np.cumsum(signs[reps][:, codes[at]] * steps_of_column, axis=1)
+                for at, steps_of_column in enumerate(steps)
+            )
+            walks = (like(walk, self.columns[0].values) for walk in walks_of_columns)
             parts.append(to_host(self._mean(walks)))
         return np.concatenate(parts)
 
@@ -188,8 +189,9 @@ class Ecce(WalkStatistic):
         "max": the largest distance of the walk from its start (Kolmogorov-Smirnov), over ranges that begin at
         the smallest prediction. "range": its largest minus its smallest value (Kuiper), over any range. The
         start, 0, counts as a value of the walk.
-    target : {"top_label", "classwise"}
-        The confidence of the predicted class, or the mean over the errors of all classes' probabilities.
+    target : {"top_label", "classwise"} or int
+        The confidence of the predicted class, the mean over the errors of all classes' probabilities, or the
+        probability of one class: ``kind="max", target=1`` is the Kolmogorov-Smirnov error of an event.
 
     Notes
     -----
@@ -205,7 +207,7 @@ class Ecce(WalkStatistic):
     """
 
     kind: Literal["max", "range"] = "range"
-    target: Target = "top_label"
+    target: TargetName = "top_label"
     name: ClassVar[str] = "ecce"
     traits: ClassVar[Traits] = _TRAITS
     reference: ClassVar[str] = "Arrieta-Ibarra et al. 2022"
@@ -219,9 +221,9 @@ class Ecce(WalkStatistic):
         citation="Arrieta-Ibarra et al., Metrics of calibration for probabilistic predictions, Journal of "
         "Machine Learning Research, 2022.",
         aliases={
-            "ks": 'with kind="max"',
-            "ks_calibration_error": 'with kind="max"',
-            "kolmogorov_smirnov": 'with kind="max"',
+            **dict.fromkeys(
+                ("ks", "ks_calibration_error", "kolmogorov_smirnov"), 'with kind="max"; of an event, target=1'
+            ),
             "kuiper": "",
             "cumulative_calibration_error": "",
         },
@@ -230,11 +232,15 @@ class Ecce(WalkStatistic):
 
     def __post_init__(self) -> None:
         one_of("`kind`", self.kind, ("max", "range"))
-        one_of("`target`", self.target, ("top_label", "classwise"))
+        check_target(self.target, "top_label", "classwise")
 
     def columns(self, probs: Array) -> list[_Column]:
-        """The confidence, or the probability of every class."""
-        return [_Column.of(*top_label(probs))] if self.target == "top_label" else super().columns(probs)
+        """The confidence, the probability of one class, or that of every class."""
+        if self.target == "classwise":
+            return super().columns(probs)
+        return [
+            _Column.of(*(event_of(probs, self.target) if isinstance(self.target, int) else top_label(probs)))
+        ]
 
     def of_walk(self, walk: Array, column: _Column) -> Array:
         """Return the distance that the walk, with its start, covers."""
@@ -254,6 +260,11 @@ class TruthfulCE(WalkStatistic):
     On a finite sample, other calibration errors can be lowered by predictions that are known to be wrong,
     such as the same number everywhere. This one cannot, so models may be ranked by it.
 
+    Parameters
+    ----------
+    target : "classwise" or int
+        The mean over the errors of all classes' probabilities, or the probability of one class.
+
     Notes
     -----
     It is a squared error. Even the true probabilities have an expectation above 0, the mean variance of a
@@ -268,6 +279,7 @@ class TruthfulCE(WalkStatistic):
     0.0625
     """
 
+    target: Literal["classwise"] | int = "classwise"
     name: ClassVar[str] = "truthful_ce"
     traits: ClassVar[Traits] = _TRAITS
     reference: ClassVar[str] = "Hartline et al. 2026"
@@ -284,6 +296,15 @@ class TruthfulCE(WalkStatistic):
         aliases={"atb": "", "averaged_two_bin_calibration_error": ""},
     )
     in_evaluations: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        check_target(self.target, "classwise")
+
+    def columns(self, probs: Array) -> list[_Column]:
+        """The probability of one class, or that of every class."""
+        if isinstance(self.target, int):
+            return [_Column.of(*event_of(probs, self.target))]
+        return super().columns(probs)
 
     def of_walk(self, walk: Array, column: _Column) -> Array:
         """Return the sum over thresholds between neighbouring predictions; equal ones have none."""

@@ -56,36 +56,36 @@ def bootstrap_test(
     """
     require_resamples(n_resamples)
     seed = as_seed(rng)
-    rows = as_rows(predictions, labels).sample
-    given = rows.predictions
+    rows = as_rows(predictions, labels).example
+    observed = rows.predictions
     if not isinstance(rows.batch, Classes):
         raise UnsupportedError(
             "a test with bootstrapped instances",
             "reproduces results of the papers, which are about classes",
-            f"got {type(given).__name__}",
+            f"got {type(observed).__name__}",
             "Use `calibration_test`.",
         )
     return replicate_test(
-        given,
+        observed,
         labels,
-        bootstrapped(given, seed, n_resamples),
+        bootstrapped(observed, seed, n_resamples),
         statistics=statistics,
         settings={"resample": "instances", "seed": list(seed)},
         progress=None if progress is None else lambda done: progress(done, n_resamples + 1),
     )
 
 
-def bootstrapped(given: Any, seed: Seed, n_resamples: int) -> Iterator[tuple[Any, Classes]]:
+def bootstrapped(predictions: Any, seed: Seed, n_resamples: int) -> Iterator[tuple[Any, Classes]]:
     """Yield bootstrapped rows with labels drawn from their predictions.
 
     That is what papers print; the level of such a test is not exact.
     """
-    probs = as_point(given)[0].probs
+    probs = as_point(predictions)[0].probs
     n, xp = probs.shape[0], namespace(probs)
     rows_of = Uniforms(seed, Stream.ROWS)
     for d in range(n_resamples):
-        uniform = rows_of.block(slice(d, d + 1), slice(0, n))[0]
+        uniform = rows_of.draw(slice(d, d + 1), slice(0, n))[0]
         chosen = xp.asarray((uniform * n).astype(np.int64), device=device(probs))
         drawn = Replicates(xp.take(probs, chosen, axis=0), seed).labels(slice(d, d + 1))
-        own = {name: xp.take(array, chosen, axis=0) for name, array in given.row_arrays().items()}
-        yield given.replace_rows(**own), drawn
+        arrays = {name: xp.take(array, chosen, axis=0) for name, array in predictions.row_arrays().items()}
+        yield predictions.replace_rows(**arrays), drawn

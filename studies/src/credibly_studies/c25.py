@@ -78,12 +78,12 @@ def distance(predictions: Any, labels: Any, *, divergence: Divergence = "kl", cl
     array([0.0956])
     """
     one_of("`divergence`", divergence, ("kl", "js", "sqrt_js"))
-    given, labels = as_pair(predictions, labels)
-    credal = as_set(given)
+    readable, labels = as_pair(predictions, labels)
+    credal = as_set(readable)
     xp = credal.xp
     if divergence == "kl":
-        found = credal_distance(credal, labels)
-        return xp.minimum(found, xp.full_like(found, -math.log(clip))) if clip else found
+        value = credal_distance(credal, labels)
+        return xp.minimum(value, xp.full_like(value, -math.log(clip))) if clip else value
     seen = as_labels(credal, labels)
     if not isinstance(seen, Classes):
         got = f"got {type(labels).__name__}"
@@ -91,9 +91,9 @@ def distance(predictions: Any, labels: Any, *, divergence: Divergence = "kl", cl
     places = xp.astype(seen.values[0, :], xp.int64)
     q = xp.clip(xp.take_along_axis(upper_probability(credal), places[:, None], axis=-1)[:, 0], 0.0, 1.0)
     middle = 0.5 * (1.0 + q)
-    found = 0.5 * (-xp.log(middle) + xlogy(q, q) - xlogy(q, middle) + (1.0 - q) * math.log(2.0))
-    found = xp.where(found > 0, found, xp.zeros_like(found))  # rounding below 0 would have no root
-    return found if divergence == "js" else xp.sqrt(found)
+    value = 0.5 * (-xp.log(middle) + xlogy(q, q) - xlogy(q, middle) + (1.0 - q) * math.log(2.0))
+    value = xp.where(value > 0, value, xp.zeros_like(value))  # rounding below 0 would have no root
+    return value if divergence == "js" else xp.sqrt(value)
 
 
 @takes_rng
@@ -147,9 +147,9 @@ def score(
     0.461
     """
     one_of("`measure`", measure, ("dubois_prade", "koerner"))
-    seed, (given, labels) = as_seed(rng), as_pair(predictions, labels)
-    credal, notes = samples(given, n_samples, seed)
-    notes = (*given.notes, *notes, f"C25: probabilities below {CLIP:g} count as {CLIP:g}")
+    seed, (readable, labels) = as_seed(rng), as_pair(predictions, labels)
+    credal, notes = samples(readable, n_samples, seed)
+    notes = (*readable.notes, *notes, f"C25: probabilities below {CLIP:g} count as {CLIP:g}")
     listed = None if isinstance(credal, Point) else default_budget(credal)
     if budget is not None:
         listed = tuple(frozenset(members) for members in budget)
@@ -171,14 +171,14 @@ def score(
         "members": credal.n_members if isinstance(credal, Ensemble) else None,
     }
     belief = budget_belief(credal, listed or ())
-    own = _parts(belief, labels, measure, divergence, base)
-    found = score_from_parts(given, labels, *own, tradeoff=tradeoff, settings=settings, notes=notes)
-    if isinstance(given, Point):
-        return found
-    mean = as_point(given)[0]
+    distances = _parts(belief, labels, measure, divergence, base)
+    result = score_from_parts(readable, labels, *distances, tradeoff=tradeoff, settings=settings, notes=notes)
+    if isinstance(readable, Point):
+        return result
+    mean = as_point(readable)[0]
     parts = _parts(mean, labels, measure, divergence, base)
     return dataclasses.replace(
-        found, average=score_from_parts(mean, labels, *parts, tradeoff=tradeoff, settings=settings)
+        result, average=score_from_parts(mean, labels, *parts, tradeoff=tradeoff, settings=settings)
     )
 
 
@@ -246,36 +246,36 @@ def rank_models(
 
 
 def by_divergence(
-    predictions: Any, labels: Any, found: EpistemicScore, divergence: Divergence
+    predictions: Any, labels: Any, result: EpistemicScore, divergence: Divergence
 ) -> EpistemicScore:
     """Return a score of exact sets with another distance (C25 F.1); everything else stays."""
-    given, labels = as_pair(predictions, labels)
-    settings = {**found.settings, "divergence": divergence}
+    readable, labels = as_pair(predictions, labels)
+    settings = {**result.settings, "divergence": divergence}
 
     def another(of: Any, score_of: EpistemicScore) -> EpistemicScore:
         return score_from_parts(
-            given,
+            readable,
             labels,
             distance(of, labels, divergence=divergence),
             score_of.imprecision,
-            tradeoff=found.tradeoff,
+            tradeoff=result.tradeoff,
             settings=settings,
             notes=score_of.notes,
         )
 
     # the draws of the score stand for a Dirichlet
-    drawn = as_set(given, n_samples=found.settings["n_samples"], rng=tuple(found.settings["seed"]))
-    other = another(drawn, found)
-    if found.average is None:
+    drawn = as_set(readable, n_samples=result.settings["n_samples"], rng=tuple(result.settings["seed"]))
+    other = another(drawn, result)
+    if result.average is None:
         return other
-    average = dataclasses.replace(another(as_point(given)[0], found.average), kind="Point")
+    average = dataclasses.replace(another(as_point(readable)[0], result.average), kind="Point")
     return dataclasses.replace(other, average=average)
 
 
-def scale_of(found: Mapping[str, EpistemicScore], by_kl: Mapping[str, EpistemicScore]) -> float:
+def scale_of(scores_by: Mapping[str, EpistemicScore], by_kl: Mapping[str, EpistemicScore]) -> float:
     """Return largest distance over largest KL distance, by which F.1 multiplies trade-offs."""
-    own, kl = (max(_largest(one.distance) for one in scores.values()) for scores in (found, by_kl))
-    return own / kl if kl > 0 and own > 0 else 1.0
+    scale, kl = (max(_largest(score.distance) for score in scores.values()) for scores in (scores_by, by_kl))
+    return scale / kl if kl > 0 and scale > 0 else 1.0
 
 
 def _largest(values: Array) -> float:
@@ -292,27 +292,27 @@ SETS_PER_CLASS = 3
 _FEW_CLASSES = 4  # these have hardly more than three sets per class
 
 
-def samples(given: Predictions, n_samples: int, seed: Seed) -> tuple[CredalSet, tuple[str, ...]]:
+def samples(predictions: Predictions, n_samples: int, seed: Seed) -> tuple[CredalSet, tuple[str, ...]]:
     """Return the set whose members the pipeline starts from, and what it does differently there."""
-    if isinstance(given, Intervals):
+    if isinstance(predictions, Intervals):
         note = "intervals are represented by their lower bounds; the remaining mass goes to all classes"
-        return lower_belief(given), (note,)
-    if isinstance(given, Dirichlet):
+        return lower_belief(predictions), (note,)
+    if isinstance(predictions, Dirichlet):
         # C25's code draws from alpha divided by its sum, which forgets how sure the model was.
-        spread = given.replace_rows(alpha=given.member_means())
+        spread = predictions.replace_rows(alpha=predictions.member_means())
         note = f"{n_samples} samples of Dir(alpha / sum(alpha)), not of Dir(alpha), represent every Dirichlet"
         return spread.sample(n_samples, rng=seed), (note,)
-    return as_set(given), ()
+    return as_set(predictions), ()
 
 
-def lower_belief(given: Intervals) -> Belief:
+def lower_belief(intervals: Intervals) -> Belief:
     """Return masses that are the lower bounds of single classes, with the rest on all of them.
 
     That is what the numbers printed for CreINN were computed with: the lower probability of an event is the
     sum of its lower bounds, so only single classes have masses, and upper bounds are not used.
     """
-    xp, k = given.xp, given.n_classes
-    lower = as_float64(given.lower)
+    xp, k = intervals.xp, intervals.n_classes
+    lower = as_float64(intervals.lower)
     rest = xp.clip(1.0 - xp.sum(lower, axis=-1, keepdims=True), 0.0, None)
     masses = xp.concat([lower, rest], axis=1)
     sets = (*(frozenset({j}) for j in range(k)), frozenset(range(k)))
@@ -362,5 +362,8 @@ def is_closed(budget: tuple[frozenset[int], ...]) -> bool:
     listed = set(budget)
     largest = frozenset().union(*budget)
     return all(
-        one - {member} in listed for one in listed if one != largest and len(one) > 1 for member in one
+        focal - {member} in listed
+        for focal in listed
+        if focal != largest and len(focal) > 1
+        for member in focal
     )

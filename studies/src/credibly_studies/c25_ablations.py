@@ -54,13 +54,13 @@ class AblationsSize:
 
 def work(size: AblationsSize, run: Run) -> Findings:
     """Score the same models with other budgets, samples, divergences and measures."""
-    held = digits_models(size.rows)
+    models = digits_models(size.rows)
     with warnings.catch_warnings():  # that E depends on these choices is what is measured here
         warnings.simplefilter("ignore", UserWarning)
-        budgets, budget_claim = by_budget(held, run.seed[0])
-        samples, sample_claims = by_samples(held, size, run.seed[0])
-        divergences, divergence_claims = by_divergence(held, size.draws, run.seed[0])
-        measures, measure_claims = by_measure(held, size.draws, run)
+        budgets, budget_claim = by_budget(models, run.seed[0])
+        samples, sample_claims = by_samples(models, size, run.seed[0])
+        divergences, divergence_claims = by_divergence(models, size.draws, run.seed[0])
+        measures, measure_claims = by_measure(models, size.draws, run)
     picture = {
         mode: {
             f"{row[0]} {row[1]}": (float(row[7]), row[8])  # type: ignore[arg-type]
@@ -81,22 +81,24 @@ def _parts(score: EpistemicScore) -> tuple[Cell, ...]:
     return tuple(cells)
 
 
-def by_budget(held: Models, seed: int) -> tuple[StudyTable, Claim]:
+def by_budget(models: Models, seed: int) -> tuple[StudyTable, Claim]:
     """Score every set on single classes, on two and three sets per class, and on all events."""
     rows: list[tuple[Cell, ...]] = []
     shorter: dict[str, HostArray] = {}
     factors: dict[str, float] = {}
-    for name, model in held.sets.items():
+    for name, model in models.sets.items():
         if name == "belief":
             continue  # it has masses of its own
         k = model.n_classes
         lists = {SINGLES: tuple(frozenset({j}) for j in range(k))}
         lists |= {f"{sets * k} sets": focal_budget(model, sets * k + 1, rng=seed) for sets in (2, 3)}
         scores = {
-            listed: epistemic_score(model, held.labels, measure=clamped_on(sets), rng=seed, dependences=False)
+            listed: epistemic_score(
+                model, models.labels, measure=clamped_on(sets), rng=seed, dependences=False
+            )
             for listed, sets in lists.items()
         }
-        scores[ALL] = epistemic_score(model, held.labels, rng=seed, dependences=False)
+        scores[ALL] = epistemic_score(model, models.labels, rng=seed, dependences=False)
         rows += [(name, listed, *_parts(score)) for listed, score in scores.items()]
         listed = f"{3 * k} sets"
         shorter[name] = to_host(scores[listed].total) - to_host(scores[ALL].total)
@@ -105,14 +107,16 @@ def by_budget(held: Models, seed: int) -> tuple[StudyTable, Claim]:
         "model", "budget", "distance", "distance, interval", "imprecision", "imprecision, interval", "E",
         "E, interval",
     )  # fmt: skip
-    changes = {name: measured(one) for name, one in shorter.items()}
+    changes = {name: measured(change) for name, change in shorter.items()}
     claim = Claim(
         "C25 Sec. 4",
         "E on a budget of three sets per class is that on all events",
         "",
         "digits, E on three sets per class minus E on all events: "
-        + "; ".join(f"{name} {told(*one)}, {shown(factors[name])} times" for name, one in changes.items()),
-        denied(all_of(*(above(one[1]) for one in changes.values()))),
+        + "; ".join(
+            f"{name} {told(*change)}, {shown(factors[name])} times" for name, change in changes.items()
+        ),
+        denied(all_of(*(above(change[1]) for change in changes.values()))),
         "what a list leaves out goes to the set of all classes, so every shorter list makes the same set "
         "look vaguer",
         further=True,
@@ -126,18 +130,18 @@ def fewer(model: ClassPredictions, count: int) -> ClassPredictions:
     return fewer_members(model, np.arange(count))
 
 
-def by_samples(held: Models, size: AblationsSize, seed: int) -> tuple[StudyTable, list[Claim]]:
+def by_samples(models: Models, size: AblationsSize, seed: int) -> tuple[StudyTable, list[Claim]]:
     """Score ensembles of several sizes, and hulls of several numbers of draws of the Dirichlet."""
     rows: list[tuple[Cell, ...]] = []
     parts = []
     for name in ("ensemble", "dropout", "evidential"):
-        model = held.models[name]
+        model = models.models[name]
         numbers: Sequence[int] = size.samples if isinstance(model, Dirichlet) else size.members
         totals: dict[str, list[HostArray]] = {"exact": [], "paper": []}
         for mode in MODES:
             for number in numbers:
-                own = model if isinstance(model, Dirichlet) else fewer(model, number)
-                score = _scored(mode, own, held.labels, number, seed)
+                drawn = model if isinstance(model, Dirichlet) else fewer(model, number)
+                score = _scored(mode, drawn, models.labels, number, seed)
                 rows.append((name, number, mode, *_parts(score)))
                 totals[mode].append(to_host(score.total))
         parts.append(_rises(name, numbers, totals))
@@ -145,11 +149,11 @@ def by_samples(held: Models, size: AblationsSize, seed: int) -> tuple[StudyTable
         "model", "members or draws", "mode", "distance", "distance, interval", "imprecision",
         "imprecision, interval", "E", "E, interval",
     )  # fmt: skip
-    outcome = all_of(*(one for _, one in parts))
+    outcome = all_of(*(part for _, part in parts))
     claim = Claim(
         *SAMPLES,
         "",
-        "digits, " + "; ".join(found for found, _ in parts),
+        "digits, " + "; ".join(words for words, _ in parts),
         outcome,
         ""
         if outcome == "confirmed"
@@ -167,17 +171,17 @@ def _scored(mode: str, model: ClassPredictions, labels: HostArray, number: int, 
 
 def _rises(name: str, numbers: Sequence[int], totals: dict[str, list[HostArray]]) -> tuple[str, Outcome]:
     """Return what was found, and whether E rises with every step."""
-    changes = {mode: measured(found[-1] - found[0]) for mode, found in totals.items()}
+    changes = {mode: measured(total[-1] - total[0]) for mode, total in totals.items()}
     steady = {
-        mode: all(after.mean() >= before.mean() for before, after in itertools.pairwise(found))
-        for mode, found in totals.items()
+        mode: all(after.mean() >= before.mean() for before, after in itertools.pairwise(total))
+        for mode, total in totals.items()
     }
-    outcome = all_of(*(above(one[1]) for one in changes.values()))
-    found = f"{name}, from {numbers[0]} to {numbers[-1]}: " + ", ".join(
-        f"{mode} mode {told(*one)}{'' if steady[mode] else ', not at every step'}"
-        for mode, one in changes.items()
+    outcome = all_of(*(above(change[1]) for change in changes.values()))
+    evidence = f"{name}, from {numbers[0]} to {numbers[-1]}: " + ", ".join(
+        f"{mode} mode {told(*change)}{'' if steady[mode] else ', not at every step'}"
+        for mode, change in changes.items()
     )
-    return found, outcome if outcome != "confirmed" or all(steady.values()) else "cannot tell"
+    return evidence, outcome if outcome != "confirmed" or all(steady.values()) else "cannot tell"
 
 
 ABLATIONS = Study(

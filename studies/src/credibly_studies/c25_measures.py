@@ -27,17 +27,17 @@ MEASURES = ("hartley", "koerner", "entropy_gap", "credal_size", "u65", "u80")
 
 def measured(values: Any) -> Measured:
     """Return the mean of values over instances with its interval."""
-    own = np.asarray(to_host(values), dtype=np.float64)
-    return float(own.mean()), mean_interval(own)
+    numbers = np.asarray(to_host(values), dtype=np.float64)
+    return float(numbers.mean()), mean_interval(numbers)
 
 
-def by_divergence(held: Models, draws: int, seed: int) -> tuple[StudyTable, list[Claim]]:
+def by_divergence(models: Models, draws: int, seed: int) -> tuple[StudyTable, list[Claim]]:
     """Rank by KL, JS and its root, with and without scaled trade-offs."""
     rows: list[tuple[Cell, ...]] = []
     firsts: dict[str, set[str]] = {}
     areas: dict[str, dict[str, float]] = {}
     ratios: dict[str, float] = {}
-    by_kl = {name: epistemic_score(model, held.labels, rng=seed) for name, model in held.models.items()}
+    by_kl = {name: epistemic_score(model, models.labels, rng=seed) for name, model in models.models.items()}
     settings: tuple[tuple[c25.Divergence, bool], ...] = (
         ("kl", False), ("js", False), ("js", True), ("sqrt_js", False), ("sqrt_js", True)
     )  # fmt: skip
@@ -45,7 +45,7 @@ def by_divergence(held: Models, draws: int, seed: int) -> tuple[StudyTable, list
         scores = by_kl
         if divergence != "kl":
             scores = {
-                name: c25.by_divergence(held.models[name], held.labels, one, divergence)
+                name: c25.by_divergence(models.models[name], models.labels, one, divergence)
                 for name, one in by_kl.items()
             }
         ranking = rank_scores(scores, n_resamples=draws, rng=seed)
@@ -56,8 +56,8 @@ def by_divergence(held: Models, draws: int, seed: int) -> tuple[StudyTable, list
             name: _area(to_host(score.distance), ~to_host(score.right))
             for name, score in ranking.scores.items()
         }
-        own = ranking.scores["ensemble"].summary["distance"]
-        ratios[divergence] = own["wrong"].mean / own["right"].mean
+        distances = ranking.scores["ensemble"].summary["distance"]
+        ratios[divergence] = distances["wrong"].mean / distances["right"].mean
         for tradeoff in (0.1, 0.5, 1.0):
             standing = ranking.at(tradeoff * scale)
             listed = ", ".join(f"{name} ({standing.place(name)})" for name in standing.names[:5])
@@ -75,11 +75,12 @@ def by_divergence(held: Models, draws: int, seed: int) -> tuple[StudyTable, list
             "C25 F.1, Table 5",
             "without points KL and JS have the same two models first at trade-off 1",
             "",
-            "digits, " + "; ".join(f"{name}: {' and '.join(sorted(one))}" for name, one in firsts.items()),
-            holds(one == firsts["kl"] for one in firsts.values()),
+            "digits, "
+            + "; ".join(f"{name}: {' and '.join(sorted(names))}" for name, names in firsts.items()),
+            holds(names == firsts["kl"] for names in firsts.values()),
             "The scale of JS is another, so that the same trade-off weighs imprecision more; scaled by the "
             "largest distances the orders come nearer."
-            if any(one != firsts["kl"] for one in firsts.values())
+            if any(names != firsts["kl"] for names in firsts.values())
             else "",
             further=True,
         ),
@@ -102,14 +103,15 @@ def _area(values: HostArray, wrong: HostArray) -> float:
     return dominance(values[wrong], values[~wrong])[0]
 
 
-def by_measure(held: Models, draws: int, run: Run) -> tuple[StudyTable, list[Claim]]:
+def by_measure(models: Models, draws: int, run: Run) -> tuple[StudyTable, list[Claim]]:
     """Measure imprecision in six ways: how well does each tell wrong from right predictions?"""
     rows: list[tuple[Cell, ...]] = []
     gains: dict[str, Measured] = {}
     correlations: dict[str, dict[str, Measured]] = {"size": {}, "entropy": {}, "imprecision": {}}
-    for place, (name, model) in enumerate(held.sets.items()):
+    for place, (name, model) in enumerate(models.sets.items()):
+        labels, seed = models.labels, run.seed[0]
         scores = {
-            measure: epistemic_score(model, held.labels, measure=measure, rng=run.seed[0], dependences=False)  # type: ignore[arg-type]
+            measure: epistemic_score(model, labels, measure=measure, rng=seed, dependences=False)  # type: ignore[arg-type]
             for measure in MEASURES
         }
         wrong = ~to_host(scores["hartley"].right)
@@ -146,10 +148,10 @@ def by_measure(held: Models, draws: int, run: Run) -> tuple[StudyTable, list[Cla
 
 
 def _measure_claims(gains: dict[str, Measured], correlations: dict[str, dict[str, Measured]]) -> list[Claim]:
-    def listed(found: dict[str, Measured]) -> str:
-        return "; ".join(f"{name} {told(*one)}" for name, one in found.items())
+    def listed(measured_by: dict[str, Measured]) -> str:
+        return "; ".join(f"{name} {told(*value)}" for name, value in measured_by.items())
 
-    by_entropy = {name: above(one[1]) for name, one in gains.items()}
+    by_entropy = {name: above(gain[1]) for name, gain in gains.items()}
     alike = [name for name, outcome in by_entropy.items() if outcome != "confirmed"]
     return [
         Claim(
@@ -168,20 +170,20 @@ def _measure_claims(gains: dict[str, Measured], correlations: dict[str, dict[str
             "credal set size and NS are directly correlated",
             "heat maps",
             f"digits, rank correlations {listed(correlations['size'])}",
-            all_of(*(above(one[1], 0.5) for one in correlations["size"].values())),
+            all_of(*(above(value[1], 0.5) for value in correlations["size"].values())),
         ),
         Claim(
             "C25 F.6, Fig. 17",
             "entropy is closely tied to confidence",
             "heat maps",
             f"digits, rank correlations {listed(correlations['entropy'])}",
-            all_of(*(below(one[1], -0.5) for one in correlations["entropy"].values())),
+            all_of(*(below(value[1], -0.5) for value in correlations["entropy"].values())),
         ),
         Claim(
             *CONFIDENCE,
             "heat maps",
             f"digits, rank correlations {listed(correlations['imprecision'])}",
-            denied(all_of(*(below(one[1], -0.5) for one in correlations["imprecision"].values()))),
+            denied(all_of(*(below(value[1], -0.5) for value in correlations["imprecision"].values()))),
             "Members agree where they are sure: a confident mean leaves little room for a wide set.",
         ),
     ]

@@ -36,7 +36,7 @@ class Models:
     @property
     def sets(self) -> dict[str, ClassPredictions]:
         """Those that are no points."""
-        return {name: one for name, one in self.models.items() if not isinstance(one, Point)}
+        return {name: model for name, model in self.models.items() if not isinstance(model, Point)}
 
 
 def digits_models(rows: int | None = None) -> Models:
@@ -45,13 +45,13 @@ def digits_models(rows: int | None = None) -> Models:
     ``belief`` holds the clamped masses of the ensemble on all single classes and pairs: a random set made of
     the same evidence, as no bundled model predicts masses.
     """
-    held = {
+    made = {
         name: demo(name) for name in ("ensemble", "dropout", "evidential", "intervals", "single", "forest")
     }
-    first = held["ensemble"]
+    first = made["ensemble"]
     chosen = slice(0, rows)
     models: dict[str, ClassPredictions] = {}
-    for name, data in held.items():
+    for name, data in made.items():
         assert isinstance(data.predictions, ClassPredictions)
         models[name] = data.predictions[chosen]
     models["belief"] = belief_of(models["ensemble"])
@@ -71,7 +71,9 @@ def snli_models(rows: int | None = None) -> Models:
     The Dirichlet has the mean of the members and the concentration whose spread is theirs, in the mean over
     instances: an evidential model of the same knowledge.
     """
-    logits, labels = (one[:rows] for one in public_arrays("snli/snli_dev_ensemble.npz", "logits", "labels"))
+    logits, labels = (
+        array[:rows] for array in public_arrays("snli/snli_dev_ensemble.npz", "logits", "labels")
+    )
     ensemble = Ensemble.from_logits(logits)
     probs = to_host(ensemble.probs).astype(np.float64)
     mean = probs.mean(axis=1)

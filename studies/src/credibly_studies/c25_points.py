@@ -94,9 +94,9 @@ class Stored:
 def stored() -> Stored:
     """Return what is public: probabilities of four models, labels, the list of focal sets."""
     (labels,) = public_arrays("cifar10/labels.npy")
-    held = read_json_object(str(public_data("cifar10", "focal_sets.json")))
+    sets_file = read_json_object(str(public_data("cifar10", "focal_sets.json")))
     raw = {name: public_arrays(f"cifar10/{file}.npy")[0] for name, file in CIFAR10_STORED.items()}
-    models, own, corrupt = {}, {}, {}
+    models, own_sets, corrupt = {}, {}, {}
     for name, probs in raw.items():
         kept = np.arange(len(probs))
         try:
@@ -105,8 +105,10 @@ def stored() -> Stored:
             corrupt[name] = np.asarray(error.rows)
             kept = np.setdiff1d(kept, corrupt[name])
             models[name] = Point(probs[kept])
-        own[name] = labels[kept]
-    return Stored(models, own, corrupt, raw, labels, [set(members) for members in held["focal_sets"]])
+        own_sets[name] = labels[kept]
+    return Stored(
+        models, own_sets, corrupt, raw, labels, [set(members) for members in sets_file["focal_sets"]]
+    )
 
 
 def as_published(probs: HostArray, labels: HostArray) -> tuple[HostArray, HostArray]:
@@ -117,29 +119,29 @@ def as_published(probs: HostArray, labels: HostArray) -> tuple[HostArray, HostAr
 
 def work(size: PointsSize, run: Run) -> Findings:
     """Score the public predictions in both modes and rank them."""
-    held = stored()
+    files = stored()
     scores = {
-        (name, mode): c25.score(model, held.labels[name], budget=held.budget)
+        (name, mode): c25.score(model, files.labels[name], budget=files.budget)
         if mode == "paper"
-        else epistemic_score(model, held.labels[name], dependences=False)
-        for name, model in held.models.items()
+        else epistemic_score(model, files.labels[name], dependences=False)
+        for name, model in files.models.items()
         for mode in MODES
     }
-    sets = _set_scores(held, size.rows)
-    whole = {name: model for name, model in held.models.items() if name not in held.corrupt}
+    sets = _set_scores(files, size.rows)
+    whole = {name: model for name, model in files.models.items() if name not in files.corrupt}
     by_kl, by_js = (
         c25.rank_models(
             whole,
-            held.all_labels,
+            files.all_labels,
             tradeoffs=TRADEOFFS,
-            budget=held.budget,
+            budget=files.budget,
             divergence=divergence,
             n_resamples=size.draws,
             rng=run.seed[0],
         )
         for divergence in _DIVERGENCES
     )
-    rows = [_row(name, mode, score, held) for (name, mode), score in scores.items()]
+    rows = [_row(name, mode, score, files) for (name, mode), score in scores.items()]
     columns = (
         "model", "mode", "n", "infinite", "accuracy", "ECE", "printed KL", "KL = E", "interval", "std",
         "right", "right, interval", "wrong", "wrong, interval",
@@ -151,19 +153,19 @@ def work(size: PointsSize, run: Run) -> Findings:
         trends({name: score for name, score in sets.items() if name in (RSNN, EDL)}),
     )
     drawings = {"violins": lambda: _violins(scores)}
-    claims = [*_set_claims(sets, held), *_claims(held, scores, by_kl, by_js)]
+    claims = [*_set_claims(sets, files), *_claims(files, scores, by_kl, by_js)]
     return Findings(tables, claims, drawings)
 
 
 DEFAULT = f"{EDL}, default list"
 
 
-def _set_scores(held: Stored, rows: int) -> dict[str, EpistemicScore]:
+def _set_scores(files: Stored, rows: int) -> dict[str, EpistemicScore]:
     """Score RS-NN and EDL as in C25; EDL on the paper's focal list, and on the default one."""
-    sets, labels = held.sets(rows), held.all_labels[:rows]
+    sets, labels = files.sets(rows), files.all_labels[:rows]
     return {
         RSNN: c25.score(sets[RSNN], labels),
-        EDL: c25.score(sets[EDL], labels, budget=held.budget),
+        EDL: c25.score(sets[EDL], labels, budget=files.budget),
         DEFAULT: c25.score(sets[EDL], labels),
     }
 
@@ -194,7 +196,7 @@ def _sets_table(sets: dict[str, EpistemicScore]) -> StudyTable:
     return StudyTable("sets", "RS-NN and EDL on CIFAR-10, as in C25", tuple(columns), rows)
 
 
-def _set_claims(sets: dict[str, EpistemicScore], held: Stored) -> list[Claim]:
+def _set_claims(sets: dict[str, EpistemicScore], files: Stored) -> list[Claim]:
     """Judge what C25 says about sets by the public predictions of RS-NN and EDL."""
     scores = {name: sets[name] for name in (RSNN, EDL)}
     where = f"{sets[RSNN].n} public predictions of CIFAR-10"
@@ -207,7 +209,7 @@ def _set_claims(sets: dict[str, EpistemicScore], held: Stored) -> list[Claim]:
         name: rank_correlation(to_host(score.imprecision), to_host(score.confidence))
         for name, score in scores.items()
     }
-    point, _ = as_published(held.raw["DDU"], held.all_labels)
+    point, _ = as_published(files.raw["DDU"], files.all_labels)
     behind = to_host(sets[RSNN].total) - point[: sets[RSNN].n]
     return [
         _reproduced(RSNN, sets[RSNN], DIGITS + 2e-5),
@@ -232,7 +234,7 @@ def _set_claims(sets: dict[str, EpistemicScore], held: Stored) -> list[Claim]:
             *VAGUE,
             "",
             f"{where}, NS of EDL as a share of the largest: "
-            + ", ".join(f"{group} {told(*one)}" for group, one in shares.items()),
+            + ", ".join(f"{group} {told(*share)}" for group, share in shares.items()),
             all_of(*(above(shares[group][1], LARGE) for group in ("right", "wrong"))),
             "E-CNN is not public",
         ),
@@ -246,8 +248,8 @@ def _set_claims(sets: dict[str, EpistemicScore], held: Stored) -> list[Claim]:
             *CONFIDENCE,
             "heat maps",
             f"{where}, rank correlations "
-            + "; ".join(f"{name} {told(*one)}" for name, one in confidence.items()),
-            denied(all_of(*(below(one[1], -0.5) for one in confidence.values()))),
+            + "; ".join(f"{name} {told(*value)}" for name, value in confidence.items()),
+            denied(all_of(*(below(value[1], -0.5) for value in confidence.values()))),
         ),
     ]
 
@@ -266,7 +268,7 @@ def _reproduced(name: str, score: EpistemicScore, most: float) -> Claim:
         for group, summary in score.summary[part].items()
     ]
     pairs.append((score.summary["total"]["all"].mean, printed.score))
-    agree = [abs(one - other) < most for one, other in pairs]
+    agree = [abs(number - other) < most for number, other in pairs]
     return Claim(
         "C25 Tables 1 and 7",
         f"{name} on CIFAR-10: the printed digits come out",
@@ -280,11 +282,14 @@ def _reproduced(name: str, score: EpistemicScore, most: float) -> Claim:
     )
 
 
-def _row(name: str, mode: str, score: EpistemicScore, held: Stored) -> tuple[Cell, ...]:
-    point, labels = held.models[name], held.labels[name]
+def _row(name: str, mode: str, score: EpistemicScore, files: Stored) -> tuple[Cell, ...]:
+    point, labels = files.models[name], files.labels[name]
     ece = as_in("C25", confidence_ece) if mode == "paper" else confidence_ece
     spreads = [score.summary["distance"][group] for group in ("all", "right", "wrong")]
-    ends = [normal_interval(one.mean, one.stderr) if math.isfinite(one.mean) else None for one in spreads]
+    ends = [
+        normal_interval(spread.mean, spread.stderr) if math.isfinite(spread.mean) else None
+        for spread in spreads
+    ]
     return (
         name, mode, score.n, score.n_infinite, float(accuracy(point, labels)),
         float(ece(point, labels)),
@@ -308,40 +313,40 @@ def _by_divergence(by_kl: Ranking, by_js: Ranking) -> StudyTable:
 
 
 def _violins(scores: dict[tuple[str, str], EpistemicScore]) -> Any:
-    own = {name: score for (name, mode), score in scores.items() if mode == "paper"}
-    return whole_figure(picture(own, "violins", part="distance").draw())
+    scores_of_paper = {name: score for (name, mode), score in scores.items() if mode == "paper"}
+    return whole_figure(picture(scores_of_paper, "violins", part="distance").draw())
 
 
 def _claims(
-    held: Stored, scores: dict[tuple[str, str], EpistemicScore], by_kl: Ranking, by_js: Ranking
+    files: Stored, scores: dict[tuple[str, str], EpistemicScore], by_kl: Ranking, by_js: Ranking
 ) -> list[Claim]:
     claims = []
-    for name in held.models:
+    for name in files.models:
         printed, score = SCORES["CIFAR-10"][name], scores[name, "paper"]
         parts = {group: score.summary["distance"][group] for group in ("all", "right", "wrong")}
         known = {"all": printed.distance, "right": printed.distance_right, "wrong": printed.distance_wrong}
         agree = [abs(parts["all"].std - printed.distance_std) < DIGITS]
         agree += [abs(parts[group].mean - known[group]) < DIGITS for group in ("all", "right", "wrong")]
-        found = f"{parts['all']} of {score.n} rows; right {parts['right']}, wrong {parts['wrong']}"
+        evidence = f"{parts['all']} of {score.n} rows; right {parts['right']}, wrong {parts['wrong']}"
         claims.append(
             Claim(
                 "C25 Tables 1 and 7",
                 f"{name} on CIFAR-10: the printed digits come out",
                 "",
-                f"{found} (printed {printed.distance} ± {printed.distance_std}; {printed.distance_right}, "
+                f"{evidence} (printed {printed.distance} ± {printed.distance_std}; {printed.distance_right}, "
                 f"{printed.distance_wrong})",
                 holds(agree),
                 ""
                 if all(agree)
-                else f"{len(held.corrupt.get(name, ()))} rows are not distributions and were left out",
+                else f"{len(files.corrupt.get(name, ()))} rows are not distributions and were left out",
                 further=True,
             )
         )
-    claims += [_corrupt_claim(name, rows, held) for name, rows in held.corrupt.items()]
+    claims += [_corrupt_claim(name, rows, files) for name, rows in files.corrupt.items()]
     # exact distances of a probability stored as 0 are infinite; clipped ones have means
-    points = {name: scores[name, "paper"] for name in held.models}
+    points = {name: scores[name, "paper"] for name in files.models}
     claims.append(wrong_is_larger("points of CIFAR-10", points))
-    largest = max(float(np.abs(to_host(one.total - one.distance)).max()) for one in points.values())
+    largest = max(float(np.abs(to_host(point.total - point.distance)).max()) for point in points.values())
     claims.append(
         Claim(
             *REDUCES,
@@ -392,16 +397,16 @@ def _claims(
     return claims
 
 
-def _corrupt_claim(name: str, rows: HostArray, held: Stored) -> Claim:
+def _corrupt_claim(name: str, rows: HostArray, files: Stored) -> Claim:
     printed = SCORES["CIFAR-10"][name]
-    distance, right = as_published(held.raw[name], held.all_labels)
+    distance, right = as_published(files.raw[name], files.all_labels)
     agree = [
         abs(distance.mean() - printed.distance) < DIGITS,
         abs(distance.std(ddof=1) - printed.distance_std) < DIGITS,
         abs(distance[right].mean() - printed.distance_right) < DIGITS,
         abs(distance[~right].mean() - printed.distance_wrong) < DIGITS,
     ]
-    sums = held.raw[name][rows].sum(axis=1, dtype=np.float64)
+    sums = files.raw[name][rows].sum(axis=1, dtype=np.float64)
     return Claim(
         "C25 Tables 1 and 7",
         f"{name}: the printed row is about predicted distributions",

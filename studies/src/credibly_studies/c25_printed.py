@@ -32,12 +32,12 @@ class Printed:
 
 
 def _rows(text: str) -> dict[str, Printed]:
-    found = {}
+    rows = {}
     for line in text.strip().splitlines():
         name, numbers = line.split("|")
         accuracy, *others = map(float, numbers.split())
-        found[name.strip()] = Printed(accuracy / 100, *others)
-    return found
+        rows[name.strip()] = Printed(accuracy / 100, *others)
+    return rows
 
 
 # accuracy %, KL, std, NS, std, E, std (Table 1); KL right, wrong, NS right, wrong (Table 7)
@@ -90,21 +90,21 @@ class PrintedRanking:
 
 
 def _rankings(text: str) -> tuple[PrintedRanking, ...]:
-    found = []
+    rankings = []
     for line in text.strip().replace("\n    |", "|").splitlines():  # long lines go on with a bar
         tradeoff, names, scores = line.split("|")
         models = tuple(name.strip() for name in names.split(","))
-        found.append(PrintedRanking(float(tradeoff), models, tuple(map(float, scores.split()))))
-    return tuple(found)
+        rankings.append(PrintedRanking(float(tradeoff), models, tuple(map(float, scores.split()))))
+    return tuple(rankings)
 
 
 def _tradeoffs(text: str) -> dict[float, dict[str, tuple[float, float]]]:
-    found = {}
+    tradeoffs = {}
     for line in text.strip().splitlines():
         tradeoff, *cells = line.split("|")
         pairs = {name: cell.split() for name, cell in zip(SET_MODELS, cells, strict=True) if "-" not in cell}
-        found[float(tradeoff)] = {name: (float(mean), float(std)) for name, (mean, std) in pairs.items()}
-    return found
+        tradeoffs[float(tradeoff)] = {name: (float(mean), float(std)) for name, (mean, std) in pairs.items()}
+    return tradeoffs
 
 
 RANKINGS = {

@@ -85,42 +85,43 @@ def tradeoffs(scores: Scores) -> Iterator[Checked]:
 
 def ranked_scores(table: str, ranking: PrintedRanking, lines: Lines) -> list[Checked]:
     """Compare printed mean scores with distance + trade-off * imprecision of printed means."""
-    found = []
+    checks = []
     for name, score in zip(ranking.models, ranking.scores, strict=True):
         distance, imprecision = lines[name]
         expected = distance + ranking.tradeoff * imprecision
         where = f"Table {table}, {name} at {ranking.tradeoff:g}"
-        found.append(_compared(where, score, expected, (2 + ranking.tradeoff) * HALF))
-    return found
+        checks.append(_compared(where, score, expected, (2 + ranking.tradeoff) * HALF))
+    return checks
 
 
 def ranked_order(table: str, ranking: PrintedRanking, lines: Lines) -> list[Checked]:
     """Compare the printed order with that of the same sums: nobody stands before a better one."""
     expected = [d + ranking.tradeoff * i for d, i in (lines[name] for name in ranking.models)]
-    found = []
+    checks = []
     for place, (first, second) in enumerate(itertools.pairwise(expected)):
         where = f"Table {table}, places {place + 1} and {place + 2} at {ranking.tradeoff:g}"
         gap = first - second - 2 * (1 + ranking.tradeoff) * HALF
-        found.append(Checked(where, first, second, max(gap, 0.0)))
-    return found
+        checks.append(Checked(where, first, second, max(gap, 0.0)))
+    return checks
 
 
 def lines_by_js() -> dict[str, tuple[float, float]]:
     """Return the mean root of JS (its printed score at 0.1 less a tenth of the NS) and the NS, by model."""
     first = BY_JS[0]
-    own = dict(zip(first.models, first.scores, strict=True))
+    scores = dict(zip(first.models, first.scores, strict=True))
     rows = SCORES["CIFAR-10"]
     return {
-        name: (own[name] - first.tradeoff * rows[name].imprecision, rows[name].imprecision) for name in own
+        name: (scores[name] - first.tradeoff * rows[name].imprecision, rows[name].imprecision)
+        for name in scores
     }
 
 
 def lines_by_entropy() -> dict[str, tuple[float, float]]:
     """Return KL, and the entropy gap that the printed score at trade-off 1 implies, by model."""
     last = BY_ENTROPY[-1]
-    own = dict(zip(last.models, last.scores, strict=True))
+    scores = dict(zip(last.models, last.scores, strict=True))
     rows = SCORES["CIFAR-10"]
-    return {name: (rows[name].distance, own[name] - rows[name].distance) for name in own}
+    return {name: (rows[name].distance, scores[name] - rows[name].distance) for name in scores}
 
 
 def vertex_rows() -> Iterator[Checked]:

@@ -21,33 +21,33 @@ LARGE = 0.9
 """Share of the largest non-specificity from which on a set says next to nothing."""
 
 
-def set_claims(data: str, held: Models, rankings: dict[str, Ranking]) -> list[Claim]:
+def set_claims(data: str, models: Models, rankings: dict[str, Ranking]) -> list[Claim]:
     """Judge what C25 says in both modes."""
     claims = []
     for mode, ranking in rankings.items():
         where = f"{data}, {mode} mode"
         scores = {name: score for name, score in ranking.scores.items() if score.kind != "Point"}
         claims += [wrong_is_larger(where, scores), trend(where, scores), _replaced(where, ranking)]
-    return [*claims, _evidential_is_vague(data, held, rankings)]
+    return [*claims, _evidential_is_vague(data, models, rankings)]
 
 
 def wrong_is_larger(where: str, scores: Mapping[str, EpistemicScore]) -> Claim:
     """Judge, for every model, whether wrong predictions have the larger KL, NS and E."""
-    found = {}
+    differences = {}
     for name, score in scores.items():
         right = to_host(score.right)
         for part in ("distance", "imprecision", "total"):
             values = to_host(getattr(score, part))
             if part == "imprecision" and not values.any():
                 continue  # points have none
-            found[name, part] = dominance(values[~right], values[right])
-    weakest = min(found, key=lambda one: found[one][0])
+            differences[name, part] = dominance(values[~right], values[right])
+    weakest = min(differences, key=lambda name: differences[name][0])
     return Claim(
         *WRONG_LARGER,
         "",
         f"{where}: how probable it is that a wrong one has the larger value, at least: "
-        f"{weakest[1]} of {weakest[0]}, {told(*found[weakest])}",
-        all_of(*(above(ends, 0.5) for _, ends in found.values())),
+        f"{weakest[1]} of {weakest[0]}, {told(*differences[weakest])}",
+        all_of(*(above(ends, 0.5) for _, ends in differences.values())),
     )
 
 
@@ -117,12 +117,12 @@ def _replaced(where: str, ranking: Ranking) -> Claim:
     )
 
 
-def _evidential_is_vague(data: str, held: Models, rankings: dict[str, Ranking]) -> Claim:
-    largest = math.log(held.models["evidential"].n_classes)
+def _evidential_is_vague(data: str, models: Models, rankings: dict[str, Ranking]) -> Claim:
+    largest = math.log(models.models["evidential"].n_classes)
     shares = {}
     for mode, ranking in rankings.items():
-        one = ranking.scores["evidential"].summary["imprecision"]["all"]
-        shares[mode] = one.mean / largest, normal_interval(one.mean / largest, one.stderr / largest)
+        spread = ranking.scores["evidential"].summary["imprecision"]["all"]
+        shares[mode] = spread.mean / largest, normal_interval(spread.mean / largest, spread.stderr / largest)
     outcome = above(shares["exact"][1], LARGE)
     return Claim(
         *VAGUE,

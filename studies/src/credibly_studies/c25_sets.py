@@ -59,12 +59,12 @@ class SetsWork:
 
     def __call__(self, size: SetsSize, run: Run) -> Findings:
         """Score, rank, and judge what C25 says about right and wrong predictions and about trade-offs."""
-        held = self.models(size.rows)
+        models = self.models(size.rows)
         with warnings.catch_warnings():  # what E depends on is the subject of the ablations
             warnings.simplefilter("ignore", UserWarning)
-            rankings = {mode: _ranked(held, mode, size, run.seed[0]) for mode in MODES}
+            rankings = {mode: _ranked(models, mode, size, run.seed[0]) for mode in MODES}
         tables = (
-            _scores(held, rankings),
+            _scores(models, rankings),
             _groups(rankings),
             _leaders(rankings),
             _orders(rankings, SPOKEN, "orders", True),
@@ -78,20 +78,24 @@ class SetsWork:
                 }
             ),
         )
-        drawings = {f"tradeoffs-{mode}": drawn(picture(one, most=1.0)) for mode, one in rankings.items()}
+        drawings = {
+            f"tradeoffs-{mode}": drawn(picture(ranking, most=1.0)) for mode, ranking in rankings.items()
+        }
         drawings["violins"] = lambda: _violins(rankings["exact"])
-        return Findings(tables, set_claims(self.data, held, rankings), drawings)
+        return Findings(tables, set_claims(self.data, models, rankings), drawings)
 
 
-def _ranked(held: Models, mode: str, size: SetsSize, seed: int) -> Ranking:
+def _ranked(models: Models, mode: str, size: SetsSize, seed: int) -> Ranking:
     ranked = c25.rank_models if mode == "paper" else rank_models
-    ranking: Ranking = ranked(held.models, held.labels, tradeoffs=TRADEOFFS, n_resamples=size.draws, rng=seed)
+    ranking: Ranking = ranked(
+        models.models, models.labels, tradeoffs=TRADEOFFS, n_resamples=size.draws, rng=seed
+    )
     return ranking
 
 
-def _scores(held: Models, rankings: dict[str, Ranking]) -> StudyTable:
+def _scores(models: Models, rankings: dict[str, Ranking]) -> StudyTable:
     rows: list[tuple[Cell, ...]] = []
-    for name, model in held.models.items():
+    for name, model in models.models.items():
         for mode, ranking in rankings.items():
             score = ranking.scores[name]
             error = as_in("C25", confidence_ece) if mode == "paper" else confidence_ece
@@ -99,7 +103,7 @@ def _scores(held: Models, rankings: dict[str, Ranking]) -> StudyTable:
             for part in ("distance", "imprecision", "total"):
                 values = to_host(getattr(score, part))
                 cells += [float(values.mean()), mean_interval(values)]
-            hits, ece = accuracy(model, held.labels), error(model, held.labels)
+            hits, ece = accuracy(model, models.labels), error(model, models.labels)
             average = None if score.average is None else float(score.average)
             rows.append(
                 (name, STANDS_FOR[name], mode, score.settings["members"], float(hits), hits.interval(),
@@ -119,8 +123,8 @@ def _groups(rankings: dict[str, Ranking]) -> StudyTable:
             cells: list[Cell] = []
             for part in ("distance", "imprecision", "total"):
                 for group in ("right", "wrong"):
-                    one = score.summary[part][group]
-                    cells += [one.mean, one.stderr]
+                    spread = score.summary[part][group]
+                    cells += [spread.mean, spread.stderr]
             rows.append((name, mode, score.summary["total"]["wrong"].n, *cells))
     columns = ["model", "mode", "wrong predictions"]
     for part in ("distance", "imprecision", "E"):
@@ -135,8 +139,8 @@ def trends(scores: dict[str, EpistemicScore]) -> StudyTable:
     """Return the rank correlations of Fig. 8: all, right and wrong predictions."""
     rows: list[tuple[Cell, ...]] = []
     for name, score in scores.items():
-        found = correlations(score)
-        rows.append((name, *(cell for group in ("all", "right", "wrong") for cell in found[group])))
+        correlation = correlations(score)
+        rows.append((name, *(cell for group in ("all", "right", "wrong") for cell in correlation[group])))
     columns = ("model", "all", "interval", "right", "right, interval", "wrong", "wrong, interval")
     return StudyTable("trends", "Fig. 8: rank correlation of KL and NS", columns, rows)
 
@@ -166,7 +170,7 @@ def _leaders(rankings: dict[str, Ranking]) -> StudyTable:
 
 
 def _crossing_at(ranking: Ranking, tradeoff: float) -> Crossing | None:
-    return next((one for one in ranking.crossings if one.tradeoff == tradeoff), None)
+    return next((crossing for crossing in ranking.crossings if crossing.tradeoff == tradeoff), None)
 
 
 def _violins(ranking: Ranking) -> Any:

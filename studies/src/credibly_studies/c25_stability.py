@@ -127,15 +127,19 @@ def score_stability(
     (array([1, 2, 4, 8]), True)
     """
     n_repeats, n_rows = require_integer(n_repeats, "n_repeats", 1), require_integer(n_rows, "n_rows", 1)
-    given, labels = as_pair(predictions, labels)
+    readable, labels = as_pair(predictions, labels)
     seed = as_seed(rng)
-    whole = as_set(as_predictions(given), n_samples=n_samples, rng=seed)
+    whole = as_set(as_predictions(readable), n_samples=n_samples, rng=seed)
     rows = np.unique(np.linspace(0, len(whole) - 1, min(len(whole), n_rows)).round().astype(np.int64))
     some = Dataset(whole, labels).take(rows)
-    few, own = as_set(some.predictions), labels_of(some)
+    few, labels_of_some = as_set(some.predictions), labels_of(some)
 
     def mean_score(credal: CredalSet, by: ScoreMeasure) -> float:
-        return float(epistemic_score(credal, own, tradeoff=tradeoff, measure=by, dependences=False, rng=seed))
+        return float(
+            epistemic_score(
+                credal, labels_of_some, tradeoff=tradeoff, measure=by, dependences=False, rng=seed
+            )
+        )
 
     counts = _member_counts(whole, n_members)
     generator = np.random.default_rng(seed)
@@ -178,10 +182,10 @@ def fewer_members(ensemble: Ensemble, members: HostArray) -> Ensemble:
 
 def _deviation(scores: HostArray) -> HostArray:
     """Return the standard deviation over repeats (c, r); NaN where a score is infinite."""
-    found = np.full(len(scores), np.nan)
+    deviations = np.full(len(scores), np.nan)
     finite = np.isfinite(scores).all(axis=1)
-    found[finite] = scores[finite].std(axis=1)
-    return found
+    deviations[finite] = scores[finite].std(axis=1)
+    return deviations
 
 
 def _member_counts(credal: CredalSet, asked: Sequence[int] | None) -> list[int]:
@@ -231,10 +235,10 @@ def _budgets(
     if asked is not None:
         return {str(name): tuple(map(frozenset, sets)) for name, sets in asked.items()}
     k = credal.n_classes
-    found: dict[str, tuple[frozenset[int], ...] | None] = {SINGLES: tuple(frozenset({j}) for j in range(k))}
+    budgets: dict[str, tuple[frozenset[int], ...] | None] = {SINGLES: tuple(frozenset({j}) for j in range(k))}
     if k > 4:  # fewer classes have hardly more sets than that
-        found |= {f"{sets * k} sets": focal_budget(few, sets * k + 1) for sets in (2, 3)}
-    return {**found, EXACT: None}
+        budgets |= {f"{sets * k} sets": focal_budget(few, sets * k + 1) for sets in (2, 3)}
+    return {**budgets, EXACT: None}
 
 
 @draws(ScoreStability, "members", several=True)

@@ -124,12 +124,12 @@ def _data(table: str) -> str:
     return table.split(" ", 1)[1].split(",")[0]
 
 
-def _row(rule: str, found: list[Checked]) -> tuple[Cell, ...]:
-    off = [one for one in found if one.gap > 0]
-    worst = max(off, key=lambda one: one.gap, default=None)
+def _row(rule: str, checked: list[Checked]) -> tuple[Cell, ...]:
+    off = [check for check in checked if check.gap > 0]
+    worst = max(off, key=lambda check: check.gap, default=None)
     return (
         rule,
-        len(found),
+        len(checked),
         len(off),
         None if worst is None else worst.gap,
         "" if worst is None else worst.where,
@@ -158,14 +158,18 @@ def _ranking() -> Ranking:
     )
 
 
-def _check(place: str, statement: str, found: list[Checked], why: str) -> Claim:
+def _check(place: str, statement: str, checked: list[Checked], why: str) -> Claim:
     """Return a check of ours: does a rule hold among printed numbers?"""
-    off = sorted((one for one in found if one.gap > 0), key=lambda one: -one.gap)
-    listed = "; ".join(f"{one.where}: {shown(one.printed)}, not {shown(one.expected)}" for one in off[:3])
-    told = f"{len(found) - len(off)} of {len(found)} printed numbers agree" + (
+    off = sorted((check for check in checked if check.gap > 0), key=lambda one: -one.gap)
+    listed = "; ".join(
+        f"{check.where}: {shown(check.printed)}, not {shown(check.expected)}" for check in off[:3]
+    )
+    evidence = f"{len(checked) - len(off)} of {len(checked)} printed numbers agree" + (
         f"; {listed}" if listed else ""
     )
-    claim = printed_claim(place, statement, told, holds(one.gap == 0 for one in found), why if off else "")
+    claim = printed_claim(
+        place, statement, evidence, holds(check.gap == 0 for check in checked), why if off else ""
+    )
     return dataclasses.replace(claim, further=True)
 
 
@@ -247,7 +251,7 @@ def _claims(rules: Mapping[str, list[Checked]]) -> list[Claim]:
 
 def _vertices(checked: list[Checked]) -> list[Claim]:
     """Return App. D's sentence on vertices, by the numbers of Table 4."""
-    off = sum(one.gap > 0 for one in checked)
+    off = sum(check.gap > 0 for check in checked)
     de, all_of_them = VERTICES["DE", "2k"], VERTICES["DE", "k!"]
     return [
         printed_claim(
@@ -279,7 +283,7 @@ def _score(row: Printed, group: str) -> float:
 
 def _lowest() -> list[Claim]:
     """Return section 6.1 on who has the lowest E."""
-    found = []
+    claims = []
     for data, names in {
         "CIFAR-10": ("DE Avg", "RS-NN"),
         "MNIST": ("LB-BNN Avg", "RS-NN"),
@@ -293,7 +297,7 @@ def _lowest() -> list[Claim]:
         if data != "CIFAR-10":
             who = f"{' and '.join(names)} {'have' if len(names) > 1 else 'has'}"
             statement = f"on {data} {who} the lowest E"
-        found.append(
+        claims.append(
             printed_claim(
                 place,
                 statement,
@@ -303,7 +307,7 @@ def _lowest() -> list[Claim]:
                 "true of sets alone: points have no NS to pay for",
             )
         )
-    return found
+    return claims
 
 
 def _texts() -> list[Claim]:
@@ -406,7 +410,7 @@ def _lowest_divergence(sets: Mapping[str, Mapping[str, Printed]]) -> Claim:
 
 def _first_by_tradeoff(place: str, statement: str, table: str, last: float = 0.9) -> Claim:
     """Return whether DE is first up to one trade-off, and RS-NN beyond it."""
-    first = {one.tradeoff: one.models[0] for one in RANKINGS[table]}
+    first = {line.tradeoff: line.models[0] for line in RANKINGS[table]}
     return printed_claim(
         place,
         statement,
@@ -470,7 +474,7 @@ def _constant_on_mnist() -> Claim:
 
 
 def _best_on_cifar100() -> Claim:
-    first = [one.models[0] for one in RANKINGS["10 CIFAR-100"]]
+    first = [line.models[0] for line in RANKINGS["10 CIFAR-100"]]
     return printed_claim(
         "C25 F.4, Table 10",
         "on CIFAR-100 LB-BNN is best at almost all trade-offs",

@@ -45,20 +45,20 @@ class VerticesSize:
 
 def beliefs(models: Models, samples: int, seed: int) -> dict[str, Belief]:
     """Return the sets of C25's pipeline: clamped masses on all events of the four classes."""
-    found = {}
+    by_name = {}
     for name in ENSEMBLES:
         drawn, _ = c25.samples(models.models[name], samples, (seed, 0))
         made = c25.budget_belief(drawn, c25.default_budget(drawn))
         assert isinstance(made, Belief)
-        found[name] = made
-    return found
+        by_name[name] = made
+    return by_name
 
 
 def nearest_vertex(vertices: HostArray, target: HostArray) -> HostArray:
     """Return the smallest KL of targets (n, k) to vertices (n, v, k)."""
     logs = np.log(np.maximum(vertices, LEAST))
-    own = np.where(target > 0, target * np.log(np.maximum(target, LEAST)), 0.0).sum(axis=1)
-    return np.asarray((own[:, None] - (target[:, None] * logs).sum(axis=2)).min(axis=1))
+    entropy = np.where(target > 0, target * np.log(np.maximum(target, LEAST)), 0.0).sum(axis=1)
+    return np.asarray((entropy[:, None] - (target[:, None] * logs).sum(axis=2)).min(axis=1))
 
 
 def ways(belief: Belief, target: HostArray, labels: HostArray | None) -> Distances:
@@ -110,10 +110,13 @@ def work(size: VerticesSize, run: Run) -> Findings:
 
 
 def _claims(on_labels: dict[str, Distances], on_soft: dict[str, Distances], n: int) -> list[Claim]:
-    gaps = {name: _largest_gap(found) for name, found in on_labels.items()}
-    beyond = {name: found["k! vertices"] - found["exact minimum"] for name, found in on_soft.items()}
+    gaps = {name: _largest_gap(distances) for name, distances in on_labels.items()}
+    beyond = {
+        name: distances["k! vertices"] - distances["exact minimum"] for name, distances in on_soft.items()
+    }
     more = {
-        name: float((found["2k vertices"] - found["k! vertices"]).mean()) for name, found in on_soft.items()
+        name: float((distances["2k vertices"] - distances["k! vertices"]).mean())
+        for name, distances in on_soft.items()
     }
     largest = max(gaps.values())
     return [
@@ -150,7 +153,7 @@ def _claims(on_labels: dict[str, Distances], on_soft: dict[str, Distances], n: i
                 for name, one in beyond.items()
             )
             + f"; 2k vertices add up to {shown(max(more.values()))} to that",
-            holds(bool((one <= SAME).all()) for one in beyond.values()),
+            holds(bool((gap <= SAME).all()) for gap in beyond.values()),
             "KL is smallest at a vertex for one-hot labels only; label histograms have their nearest "
             "distribution inside",
             further=True,
@@ -158,8 +161,8 @@ def _claims(on_labels: dict[str, Distances], on_soft: dict[str, Distances], n: i
     ]
 
 
-def _largest_gap(found: Distances) -> float:
-    values = np.stack(list(found.values()))
+def _largest_gap(distances: Distances) -> float:
+    values = np.stack(list(distances.values()))
     return float(np.abs(values - values[-1]).max())
 
 

@@ -38,23 +38,23 @@ class Checkpoints:
     def facts(self) -> dict[str, Any] | None:
         """Return what the parts were computed with, None in a new directory."""
         with instead("Name another directory, or remove this one to begin again."):
-            found = self._read(self.directory / _FACTS)
-        return found if found is None or isinstance(found, dict) else {}
+            facts = self._read(self.directory / _FACTS)
+        return facts if facts is None or isinstance(facts, dict) else {}
 
     def begin(self, facts: dict[str, Any]) -> None:
         """Write down what the parts are computed with, or raise where older parts are of something else."""
-        wanted, found = jsonable(facts), self.facts()
-        if found is None and next(self.directory.glob("*.json"), None) is None:
+        wanted, stored = jsonable(facts), self.facts()
+        if stored is None and next(self.directory.glob("*.json"), None) is None:
             self._write(_FACTS, wanted)
             return
-        if found is None:
+        if stored is None:
             evidence, remedy = "it holds other files", "Name another directory."
         else:
-            different = sorted(name for name in {*wanted, *found} if wanted.get(name) != found.get(name))
+            different = sorted(name for name in {*wanted, *stored} if wanted.get(name) != stored.get(name))
             if not different:
                 return
             name, remedy = different[0], "Name another directory, or remove this one to begin again."
-            evidence = f"its {name} is {found.get(name)!r}, not {wanted.get(name)!r}"
+            evidence = f"its {name} is {stored.get(name)!r}, not {wanted.get(name)!r}"
         rule = "must be empty or hold an earlier part of this computation"
         raise FileError(f"'{self.directory}'", rule, evidence, remedy)
 

@@ -65,21 +65,21 @@ class CredalTest:
         float
             The p-value.
         """
-        given: dict[str, Any] = {"statistics": self.statistic}
+        settings: dict[str, Any] = {"statistics": self.statistic}
         if "features" in inspect.signature(self.test).parameters:  # M23's weights depend on nothing
-            given["features"] = sample.features
+            settings["features"] = sample.features
         if self.n_resamples is not None:
-            given["n_resamples"] = self.n_resamples
-        found = self.test(sample.predictions, sample.labels, rng=rng, **given)
+            settings["n_resamples"] = self.n_resamples
+        result = self.test(sample.predictions, sample.labels, rng=rng, **settings)
         if not self.absolute:
-            return found.pvalue
-        null = np.asarray(found.null_distribution)
-        return float((1 + np.sum(null >= abs(found.statistic))) / (1 + null.size))
+            return result.pvalue
+        null = np.asarray(result.null_distribution)
+        return float((1 + np.sum(null >= abs(result.statistic))) / (1 + null.size))
 
     def settings(self) -> dict[str, Any]:
         """Return what the test was made with, in words that stay the same in another process."""
-        given = self.statistic
-        named = {given.name: given.settings()} if isinstance(given, Statistic) else given
+        statistic = self.statistic
+        named = {statistic.name: statistic.settings()} if isinstance(statistic, Statistic) else statistic
         test = f"{self.test.__module__}.{self.test.__qualname__}"
         return {
             "statistic": named,
@@ -106,8 +106,8 @@ class BootstrappedMean:
 
     def __call__(self, sample: WorldSample, rng: Any = None) -> float:
         """Return the p-value."""
-        given = sample.predictions, sample.labels
-        return bootstrap_test(*given, statistics=self.statistic, n_resamples=self.n_resamples, rng=rng).pvalue
+        data = sample.predictions, sample.labels
+        return bootstrap_test(*data, statistics=self.statistic, n_resamples=self.n_resamples, rng=rng).pvalue
 
     def settings(self) -> dict[str, Any]:
         """Return what the test was made with."""

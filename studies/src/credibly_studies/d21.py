@@ -26,7 +26,7 @@ from credibly.raters.disagreement import class_evidence, overall_evidence
 from credibly.raters.loss import loss_evidence, single_evidence
 from credibly.raters.moments import Evidence
 from credibly.raters.population import Population
-from credibly.raters.two_passes import Cut, bins_of, edges_of
+from credibly.raters.two_passes import Binned, bins_of, edges_of
 from credibly.results.decompositions import DisagreementDecomposition, LossDecomposition
 from credibly.results.estimates import RootEstimate, signed_root
 from credibly.statistics.cells import Binning, Closed
@@ -64,7 +64,7 @@ def decompose_loss(
     >>> round(parts.calibration.value, 6)  # 2 ((0.625 - 0.65)^2 - 0.078125 / 3)
     -0.050833
     """
-    cut, rows = Cut(n_bins, binning, closed), as_rows(predictions, counts, sample_weight)
+    cut, rows = Binned(n_bins, binning, closed), as_rows(predictions, counts, sample_weight)
     population = _population(rows)
     parts = library_loss(rows, n_bins=n_bins, binning=binning, closed=closed)
     columns = printed_losses(population, loss_evidence, cut)
@@ -123,7 +123,7 @@ def disagreement(
     >>> round(parts.calibration.value, 6)  # (0.416667 - 0.45)^2 - 0.0625 / 3
     -0.019722
     """
-    cut, rows = Cut(n_bins, binning, closed), as_rows(predictions, counts, sample_weight)
+    cut, rows = Binned(n_bins, binning, closed), as_rows(predictions, counts, sample_weight)
     population = _population(rows)
     parts = library_disagreement(rows, n_bins=n_bins, binning=binning, closed=closed)
     calibration = _valued(parts.calibration, float(printed_losses(population, overall_evidence, cut).sum()))
@@ -172,24 +172,27 @@ def _valued(estimate: Any, value: Any) -> Any:
 def printed_losses(
     population: Population,
     evidence: Callable[[Dataset], Evidence],
-    cut: Cut,
+    cut: Binned,
     *,
     least: int | None = None,
 ) -> HostArray:
     """Return the calibration loss of every column by eq. 13, (c,)."""
     edges = edges_of(population, evidence, cut, least)
     tiles = list(population.map(evidence, least=least))
-    bins = np.concatenate([to_host(bins_of(one.predicted, edges, cut.closed)) for one in tiles], axis=1)
-    z = np.concatenate([to_host(one.predicted) for one in tiles], axis=1)
-    mu = np.concatenate([to_host(one.observed) for one in tiles], axis=1)
+    bins = np.concatenate([to_host(bins_of(tile.predicted, edges, cut.closed)) for tile in tiles], axis=1)
+    z = np.concatenate([to_host(tile.predicted) for tile in tiles], axis=1)
+    mu = np.concatenate([to_host(tile.observed) for tile in tiles], axis=1)
     weight = np.ones(z.shape[1])
     if tiles[0].weight is not None:
-        weight = np.concatenate([to_host(one.weight) for one in tiles])
-    found = [
-        [_in_bin(z[c, own], mu[c, own], weight[own]) for own in (bins[c] == b for b in range(cut.n_bins))]
+        weight = np.concatenate([to_host(tile.weight) for tile in tiles])
+    losses = [
+        [
+            _in_bin(z[c, inside], mu[c, inside], weight[inside])
+            for inside in (bins[c] == b for b in range(cut.n_bins))
+        ]
         for c in range(len(z))
     ]
-    return np.asarray(np.sum(found, axis=1) / weight.sum())
+    return np.asarray(np.sum(losses, axis=1) / weight.sum())
 
 
 def _in_bin(z: HostArray, mu: HostArray, weight: HostArray) -> float:

@@ -97,19 +97,19 @@ def true_losses(world: HistogramWorld, n: int, rng: np.random.Generator) -> tupl
     """
     sample = world.draw(n, rng=rng)
     assert isinstance(sample.predictions, Point)
-    predicted, given = sample.predictions.probs, sample.given_instance
+    predicted, truth = sample.predictions.probs, sample.given_instance
     losses = world.losses(sample)
     return (
         losses["epistemic"],
-        binned_loss(predicted, given, N_BINS),
+        binned_loss(predicted, truth, N_BINS),
         losses["epistemic"] + losses["irreducible"],
     )
 
 
-def binned_loss(predicted: HostArray, given: HostArray, n_bins: int) -> float:
+def binned_loss(predicted: HostArray, truth: HostArray, n_bins: int) -> float:
     """Return the calibration loss that so many bins of equal width show, (n, k) and (n, k)."""
     total = 0.0
-    for z, c in zip(predicted.T, given.T, strict=True):
+    for z, c in zip(predicted.T, truth.T, strict=True):
         bins = np.minimum((z * n_bins).astype(int), n_bins - 1)
         count, gap = np.bincount(bins), np.bincount(bins, c - z)
         total += float((gap[count > 0] ** 2 / count[count > 0]).sum()) / len(z)
@@ -119,26 +119,26 @@ def binned_loss(predicted: HostArray, given: HostArray, n_bins: int) -> float:
 def errors(cell: Drawn) -> HostArray:
     """Return estimate minus truth of every data set and term, (repetitions, terms)."""
     world = dataclasses.replace(MODELS[cell.model], n_raters=cell.raters)
-    found = np.empty((cell.repetitions, len(TERMS)))
+    table = np.empty((cell.repetitions, len(TERMS)))
     for repetition in range(cell.repetitions):
         sample = world.draw(cell.n, rng=np.random.default_rng([*cell.seed, repetition]))
-        own = decompose_loss(sample.predictions, sample.labels, n_bins=N_BINS)
+        decomposition = decompose_loss(sample.predictions, sample.labels, n_bins=N_BINS)
         printed = d21.decompose_loss(sample.predictions, sample.labels, n_bins=N_BINS)
-        plugin = own.plugin
+        plugin = decomposition.plugin
         losses = [
-            own.expected,
+            decomposition.expected,
             plugin.epistemic,
-            own.epistemic,
+            decomposition.epistemic,
             plugin.calibration,
             printed.calibration,
-            own.calibration,
+            decomposition.calibration,
             plugin.dispersion,
             printed.dispersion,
         ]
         dispersion = cell.epistemic - cell.calibration
         targets = [cell.expected] + [cell.epistemic] * 2 + [cell.calibration] * 3 + [dispersion] * 2
-        found[repetition] = [one.value - target for one, target in zip(losses, targets, strict=True)]
-    return found
+        table[repetition] = [loss.value - target for loss, target in zip(losses, targets, strict=True)]
+    return table
 
 
 def work(size: DebiasingSize, run: Run) -> Findings:
@@ -151,14 +151,14 @@ def work(size: DebiasingSize, run: Run) -> Findings:
         Drawn(model, n, raters, size.repetitions, (*run.seed, 100 + place), *truths[model])
         for place, (model, n, raters) in enumerate(itertools.product(MODELS, size.instances, size.raters))
     ]
-    found = dict(zip(cells, run.map(errors, cells), strict=True))
+    by_cell = dict(zip(cells, run.map(errors, cells), strict=True))
     bias = {
         (cell, term): _bias(values[:, place], LEVEL)
-        for cell, values in found.items()
+        for cell, values in by_cell.items()
         for place, term in enumerate(TERMS)
     }
     rows: list[tuple[Cell, ...]] = []
-    for cell, values in found.items():
+    for cell, values in by_cell.items():
         for place, term in enumerate(TERMS):
             value, ends = bias[cell, term]
             spread = float(np.sqrt((values[:, place] ** 2).mean()))
@@ -315,7 +315,7 @@ def _propositions(size: DebiasingSize, run: Run) -> list[Claim]:
             "the dispersion loss of every bin is not negative",
             "proved",
             f"smallest of three worlds, {N_BINS} bins and two classes: {shown(min(least))}",
-            holds(one >= 0 for one in least),
+            holds(least_value >= 0 for least_value in least),
         ),
         Claim(
             "D21 Sec. 3.3",
@@ -341,8 +341,8 @@ def _least_dispersion(predicted: HostArray, truth: HostArray) -> float:
     least = np.inf
     for z, q in zip(predicted.T, truth.T, strict=True):
         bins = np.minimum((z * N_BINS).astype(int), N_BINS - 1)
-        for own in range(N_BINS):
-            gap = (q - z)[bins == own]
+        for place in range(N_BINS):
+            gap = (q - z)[bins == place]
             least = min(least, float((gap**2).sum() - gap.size * gap.mean() ** 2) / len(z))
     return least
 

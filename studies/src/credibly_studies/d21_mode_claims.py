@@ -77,8 +77,8 @@ def _change(outcomes: list[Outcomes], name: str, method: str, other: str) -> Mea
     return over_repetitions(values)
 
 
-def _listed(found: dict[str, Measured]) -> str:
-    return "; ".join(f"{mode} {told(*one)}" for mode, one in found.items())
+def _listed(measured_by: dict[str, Measured]) -> str:
+    return "; ".join(f"{mode} {told(*value)}" for mode, value in measured_by.items())
 
 
 def _holds_value(ends: Interval | None, value: float) -> Outcome:
@@ -90,9 +90,14 @@ def _holds_value(ends: Interval | None, value: float) -> Outcome:
 
 def mode_claims(by_mode: dict[str, list[Outcomes]]) -> list[Claim]:
     """Judge where alpha-calibration helps, and where it cannot."""
-    alone = {mode: _change(own, "error", "alpha", "raw") for mode, own in by_mode.items()}
-    after = {mode: _change(own, "error", "temperature+alpha", "temperature") for mode, own in by_mode.items()}
-    means = {mode: _change(own, "probability_loss", "alpha", "raw") for mode, own in by_mode.items()}
+    alone = {mode: _change(outcomes, "error", "alpha", "raw") for mode, outcomes in by_mode.items()}
+    after = {
+        mode: _change(outcomes, "error", "temperature+alpha", "temperature")
+        for mode, outcomes in by_mode.items()
+    }
+    means = {
+        mode: _change(outcomes, "probability_loss", "alpha", "raw") for mode, outcomes in by_mode.items()
+    }
     alphas, free = (
         {mode: np.array([one.alpha0[METHODS.index(method)] for one in by_mode[mode]]) for mode in SHARED}
         for method in ("temperature+alpha", FREE)

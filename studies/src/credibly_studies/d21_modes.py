@@ -86,9 +86,9 @@ def fitted(method: str, predictions: Any, counts: LabelCounts, new: Any) -> tupl
     """Return new predictions after a method fitted on others, and the concentration it found."""
     if method == "raw":
         return new, math.nan
-    own = MADE[method]()
-    moved = own.fit(predictions, counts).apply(new)
-    last = own.parts[-1]
+    method_made = MADE[method]()
+    moved = method_made.fit(predictions, counts).apply(new)
+    last = method_made.parts[-1]
     if not isinstance(last, AlphaCalibration):
         return moved, math.nan
     assert last.parameters is not None
@@ -110,18 +110,18 @@ def run_task(task: Task) -> Outcomes:
     world = dataclasses.replace(MODES[task.mode], n_raters=task.raters)
     (predictions, counts), (new, raters, calibrated) = drawn_twice(world, task.n, task.seed)
     truth = true_disagreement(world, calibrated)
-    found = np.empty((5, len(METHODS)))
+    outcomes = np.empty((5, len(METHODS)))
     for place, method in enumerate(METHODS):
         moved, alpha0 = fitted(method, predictions, counts, new)
         mean = to_host((moved.mean() if isinstance(moved, Dirichlet) else moved).probs)
-        found[:, place] = (
+        outcomes[:, place] = (
             math.sqrt(((predicted_disagreement(moved) - truth) ** 2).mean()),
             decompose_disagreement(moved, raters).calibration.value,
             ((mean - calibrated) ** 2).sum(axis=1).mean(),
             posterior_gain(moved, raters, rng=task.seed[-1]).mean(),
             alpha0,
         )
-    return Outcomes(*found)
+    return Outcomes(*outcomes)
 
 
 def work(size: ModesSize, run: Run) -> Findings:

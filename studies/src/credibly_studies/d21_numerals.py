@@ -112,7 +112,7 @@ def run_task(task: Task) -> dict[str, dict[str, float]]:
     size, generator = task.size, np.random.default_rng(task.seed)
     pixels, numerals = mnist()
     order = generator.permutation(len(pixels))
-    fit, held, test = np.split(order, [size.fit, size.fit + size.validate])
+    fit, validation, test = np.split(order, [size.fit, size.fit + size.validate])
     q = rates(numerals, generator)
     training = Training(hidden=size.hidden, steps=size.steps, batch=128, learning_rate=1e-3, dropout=0.5)
     labels = (generator.random(len(fit)) < q[fit]).astype(np.float32)
@@ -126,26 +126,28 @@ def run_task(task: Task) -> dict[str, dict[str, float]]:
         generator=generator,
     )
     mean = {name: distributions(outputs_of(layers, pixels[rows])[0, :, 0]) for name, rows in
-            (("held", held), ("test", test))}  # fmt: skip
-    found = {"one network": _by_group(numerals[test], np.zeros(len(test)))}
-    found["one network"]["mean"] = _mean_gap(numerals[test], to_host(mean["test"].probs)[:, 1])
+            (("held", validation), ("test", test))}  # fmt: skip
+    shares = {"one network": _by_group(numerals[test], np.zeros(len(test)))}
+    shares["one network"]["mean"] = _mean_gap(numerals[test], to_host(mean["test"].probs)[:, 1])
     passes = outputs_of(
         repeated(layers, PASSES), pixels[test], masks(repeated(layers, PASSES), 0.5, generator)
     )
     spread = 1 / (1 + np.exp(-passes[..., 0]))
     centre = spread.mean(axis=0)
-    found[f"dropout, {PASSES} passes"] = _by_group(
+    shares[f"dropout, {PASSES} passes"] = _by_group(
         numerals[test], spread.var(axis=0) / (centre * (1 - centre))
     )
     for raters in size.raters:
-        positive = generator.binomial(raters, q[held])
+        positive = generator.binomial(raters, q[validation])
         counts = LabelCounts(np.stack([raters - positive, positive], axis=1))
         for name, depth in LAYERS.items():
-            own = AlphaCalibration(head="linear")
-            own.fit(mean["held"], counts, features=features_of(layers, pixels[held], depth))
-            alpha0 = to_host(own.alpha0(mean["test"], features=features_of(layers, pixels[test], depth)))
-            found[f"alpha, {raters} raters, {name}"] = _by_group(numerals[test], 1 / (alpha0 + 1))
-    return found
+            calibration = AlphaCalibration(head="linear")
+            calibration.fit(mean["held"], counts, features=features_of(layers, pixels[validation], depth))
+            alpha0 = to_host(
+                calibration.alpha0(mean["test"], features=features_of(layers, pixels[test], depth))
+            )
+            shares[f"alpha, {raters} raters, {name}"] = _by_group(numerals[test], 1 / (alpha0 + 1))
+    return shares
 
 
 def _by_group(numerals: HostArray, shares: HostArray) -> dict[str, float]:
@@ -167,16 +169,16 @@ Shares = dict[str, dict[str, HostArray]]
 
 def work(size: NumeralsSize, run: Run) -> Findings:
     """Train networks, calibrate their spread, and compare it with the truth."""
-    done = run.map(run_task, [Task(size, (*run.seed, one)) for one in range(size.repetitions)])
-    found: Shares = {
-        method: {group: np.array([one[method][group] for one in done]) for group in TRUE}
+    done = run.map(run_task, [Task(size, (*run.seed, repetition)) for repetition in range(size.repetitions)])
+    shares: Shares = {
+        method: {group: np.array([outcome[method][group] for outcome in done]) for group in TRUE}
         for method in done[0]
     }
-    gaps = over_repetitions(np.array([one["one network"]["mean"] for one in done]))
+    gaps = over_repetitions(np.array([outcome["one network"]["mean"] for outcome in done]))
     rows: list[tuple[Cell, ...]] = []
-    for method, own in found.items():
-        cells = [over_repetitions(own[group]) for group in TRUE]
-        rows.append((method, *cells[0], *cells[1], _error(own)))
+    for method, of_method in shares.items():
+        cells = [over_repetitions(of_method[group]) for group in TRUE]
+        rows.append((method, *cells[0], *cells[1], _error(of_method)))
     rows.append(("truth", TRUE["epistemic"], None, TRUE["aleatoric"], None, 0.0))
     columns = (
         "method",
@@ -188,28 +190,29 @@ def work(size: NumeralsSize, run: Run) -> Findings:
     )
     table = StudyTable("shares", "Share of a label's variance that is between images", columns, rows)
     series = {
-        group: {method: over_repetitions(own[group]) for method, own in found.items()} for group in TRUE
+        group: {method: over_repetitions(of_method[group]) for method, of_method in shares.items()}
+        for group in TRUE
     }
     picture = intervals_picture("Share between images", "1 / (alpha0 + 1)", series)
-    return Findings((table,), _claims(found, gaps, size), {"shares": drawn(picture)})
+    return Findings((table,), _claims(shares, gaps, size), {"shares": drawn(picture)})
 
 
-def _error(own: dict[str, HostArray]) -> float:
-    return float(np.mean([np.abs(own[group] - true).mean() for group, true in TRUE.items()]))
+def _error(shares: dict[str, HostArray]) -> float:
+    return float(np.mean([np.abs(shares[group] - true).mean() for group, true in TRUE.items()]))
 
 
-def _apart(own: dict[str, HostArray]) -> tuple[float, Interval | None]:
-    return over_repetitions(own["epistemic"] - own["aleatoric"])
+def _apart(shares: dict[str, HostArray]) -> tuple[float, Interval | None]:
+    return over_repetitions(shares["epistemic"] - shares["aleatoric"])
 
 
-def _claims(found: Shares, gaps: tuple[float, Interval | None], size: NumeralsSize) -> list[Claim]:
-    alpha = {name: own for name, own in found.items() if name.startswith("alpha")}
+def _claims(shares: Shares, gaps: tuple[float, Interval | None], size: NumeralsSize) -> list[Claim]:
+    alpha = {name: own for name, own in shares.items() if name.startswith("alpha")}
     few, many = min(size.raters), max(size.raters)
-    dropout = next(own for name, own in found.items() if name.startswith("dropout"))
+    dropout = next(own for name, own in shares.items() if name.startswith("dropout"))
     nearer = {
         layer: over_repetitions(
-            np.abs(found[f"alpha, {many} raters, {layer}"]["aleatoric"] - TRUE["aleatoric"])
-            - np.abs(found[f"alpha, {few} raters, {layer}"]["aleatoric"] - TRUE["aleatoric"])
+            np.abs(shares[f"alpha, {many} raters, {layer}"]["aleatoric"] - TRUE["aleatoric"])
+            - np.abs(shares[f"alpha, {few} raters, {layer}"]["aleatoric"] - TRUE["aleatoric"])
         )
         for layer in LAYERS
     }
@@ -218,8 +221,8 @@ def _claims(found: Shares, gaps: tuple[float, Interval | None], size: NumeralsSi
         raters: over_repetitions(
             np.sum(
                 [
-                    np.abs(found[f"alpha, {raters} raters, {first}"][group] - true)
-                    - np.abs(found[f"alpha, {raters} raters, {last}"][group] - true)
+                    np.abs(shares[f"alpha, {raters} raters, {first}"][group] - true)
+                    - np.abs(shares[f"alpha, {raters} raters, {last}"][group] - true)
                     for group, true in TRUE.items()
                 ],
                 axis=0,
@@ -229,8 +232,8 @@ def _claims(found: Shares, gaps: tuple[float, Interval | None], size: NumeralsSi
     }
     true = TRUE["epistemic"] - TRUE["aleatoric"]
     place = "D21 App. E.2, Fig. 3"
-    raw = next(own for name, own in found.items() if name == "one network")
-    closest = _closest(found, size)
+    raw = next(own for name, own in shares.items() if name == "one network")
+    closest = _closest(shares, size)
     return [
         Claim(
             place,
@@ -293,7 +296,7 @@ _MATCH = 0.1
 """A mean within this of the truth matches it."""
 
 
-def _closest(found: Shares, size: NumeralsSize) -> dict[str, tuple[float, Interval | None]]:
+def _closest(shares: Shares, size: NumeralsSize) -> dict[str, tuple[float, Interval | None]]:
     """Return how much further from the truth the far layer with most raters is than every other method."""
 
     def distance(own: dict[str, HostArray]) -> HostArray:
@@ -301,8 +304,8 @@ def _closest(found: Shares, size: NumeralsSize) -> dict[str, tuple[float, Interv
 
     best = f"alpha, {max(size.raters)} raters, {next(iter(LAYERS))}"
     return {
-        name: over_repetitions(distance(found[best]) - distance(own))
-        for name, own in found.items()
+        name: over_repetitions(distance(shares[best]) - distance(own))
+        for name, own in shares.items()
         if name != best
     }
 

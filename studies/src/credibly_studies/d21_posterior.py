@@ -39,17 +39,22 @@ def posterior_gain(predictions: ClassPredictions, counts: LabelCounts, *, rng: A
 
     One rater of every instance is drawn; instances with a single one are left out.
     """
-    held = to_host(counts.counts)
-    kept = held.sum(axis=1) > 1
-    held = held[kept]
-    label = to_host(LabelCounts(held).draw(rng=rng))
-    rest = held - np.eye(held.shape[1], dtype=held.dtype)[label]
+    counts_of_raters = to_host(counts.counts)
+    kept = counts_of_raters.sum(axis=1) > 1
+    counts_of_raters = counts_of_raters[kept]
+    label = to_host(LabelCounts(counts_of_raters).draw(rng=rng))
+    rest = counts_of_raters - np.eye(counts_of_raters.shape[1], dtype=counts_of_raters.dtype)[label]
     frequency = rest / rest.sum(axis=1, keepdims=True)
-    own = predictions[np.flatnonzero(kept)]
+    kept_predictions = predictions[np.flatnonzero(kept)]
     before = np.asarray(
-        to_host(own.mean().probs if not isinstance(own, Point) else own.probs), dtype=np.float64
+        to_host(
+            kept_predictions.mean().probs
+            if not isinstance(kept_predictions, Point)
+            else kept_predictions.probs
+        ),
+        dtype=np.float64,
     )
-    after = posterior_mean(own, label)
+    after = posterior_mean(kept_predictions, label)
 
     def loss(probs: HostArray) -> HostArray:
         return np.asarray((frequency * (1 - 2 * probs) + probs**2).sum(axis=1))

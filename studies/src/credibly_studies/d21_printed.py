@@ -35,12 +35,12 @@ class Row:
 
 
 def _rows(text: str) -> dict[tuple[str, str], Row]:
-    found = {}
+    rows = {}
     for line in text.strip().splitlines():
         name, numbers = line.split("|")
         predicted, calibrated = (part.strip() for part in name.split(","))
-        found[predicted, calibrated] = Row(*map(float, numbers.split()))
-    return found
+        rows[predicted, calibrated] = Row(*map(float, numbers.split()))
+    return rows
 
 
 TABLE_2 = _rows("""

@@ -65,30 +65,34 @@ def predictions_of(data: str, rows: int) -> tuple[dict[str, ClassPredictions], L
         pool = np.stack([ddu, snn, mean], axis=1).astype(np.float64)
         made = Point(ddu), Point(mean), Ensemble(pool / pool.sum(axis=-1, keepdims=True))
     else:
-        logits, counts = (one[:rows] for one in public_arrays("snli/chaosnli_snli.npz", "logits", "counts"))
+        logits, counts = (
+            array[:rows] for array in public_arrays("snli/chaosnli_snli.npz", "logits", "counts")
+        )
         ensemble = Ensemble.from_logits(logits)
         made = Point.from_logits(logits[:, 0]), ensemble.mean(), ensemble
     return dict(zip(KINDS[data], made, strict=True)), LabelCounts(counts.astype(int))
 
 
 def recalibrated(
-    given: ClassPredictions, counts: LabelCounts, mean: str, folds: int, seed: Any
+    predictions: ClassPredictions, counts: LabelCounts, mean: str, folds: int, seed: Any
 ) -> tuple[dict[str, ClassPredictions], tuple[str, ...]]:
     """Return all predictions by what was done to their spread, and what the fits warned of.
 
     Each fold is recalibrated by fits on the others; the spread is fitted on what the mean has become.
     """
-    parts = fold_members(len(given), folds, seed)
+    parts = fold_members(len(predictions), folds, seed)
     moved: dict[str, list[ClassPredictions]] = {spread: [] for spread in SPREADS}
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         for held_out in parts:
-            kept = np.setdiff1d(np.arange(len(given)), held_out)
-            fit, new = _mean_step(MEANS[mean], given[kept], counts[kept], given[held_out])
+            kept = np.setdiff1d(np.arange(len(predictions)), held_out)
+            fit, new = _mean_step(MEANS[mean], predictions[kept], counts[kept], predictions[held_out])
             for spread, make in SPREADS.items():
                 moved[spread].append(new if make is None else make().fit(fit, counts[kept]).apply(new))
-    said = tuple(str(one.message) for one in caught if "did not converge" in str(one.message))
-    return {spread: stitched(found, parts) for spread, found in moved.items()}, said
+    warned = tuple(str(warning.message) for warning in caught if "did not converge" in str(warning.message))
+    return {
+        spread: stitched(recalibrated_parts, parts) for spread, recalibrated_parts in moved.items()
+    }, warned
 
 
 def _mean_step(

@@ -103,12 +103,16 @@ Rows = dict[tuple[str, str, str], Row]
 def run_task(task: Task) -> list[Row]:
     """Recalibrate and measure against the raw predictions."""
     kinds, counts = predictions_of(task.data, task.size.rows)
-    given = kinds[task.kind]
-    found, warned = recalibrated(
-        given, counts.subsample(task.size.raters, rng=task.seed[0]), task.mean, task.size.folds, task.seed
+    predictions = kinds[task.kind]
+    results, warned = recalibrated(
+        predictions,
+        counts.subsample(task.size.raters, rng=task.seed[0]),
+        task.mean,
+        task.size.folds,
+        task.seed,
     )
     rows = []
-    for spread, after in found.items():
+    for spread, after in results.items():
         gain = posterior_gain(after, counts, rng=task.seed[0])
         rows.append(
             Row(
@@ -116,8 +120,8 @@ def run_task(task: Task) -> list[Row]:
                 spread,
                 float(accuracy(after, counts)),
                 measured(after, counts),
-                changed(given, after, counts) if task.mean != "raw" and not spread else {},
-                changed(found[""], after, counts) if spread else {},
+                changed(predictions, after, counts) if task.mean != "raw" and not spread else {},
+                changed(results[""], after, counts) if spread else {},
                 (float(gain.mean()), mean_interval(gain)),
                 warned,
             )
@@ -156,11 +160,11 @@ def work(size: TableSize, run: Run) -> Findings:
     tasks = [
         Task(data, kind, mean, size, run.seed) for data in KINDS for kind in KINDS[data] for mean in MEANS
     ]
-    rows = [row for found in run.map(run_task, tasks) for row in found]
-    held = {(row.task.data, row.task.kind, row.method): row for row in rows}
+    rows = [row for rows_of_task in run.map(run_task, tasks) for row in rows_of_task]
+    by_key = {(row.task.data, row.task.kind, row.method): row for row in rows}
     drawings = {f"disagreement-{data.split('-')[0].lower()}": drawn(_picture(data, rows)) for data in KINDS}
     drawings["losses"] = drawn(_map(size))
-    claims = [_alpha_helps(held), *(claim for data in KINDS for claim in _claims(data, held, size))]
+    claims = [_alpha_helps(by_key), *(claim for data in KINDS for claim in _claims(data, by_key, size))]
     return Findings((_table(rows), _changes(rows)), claims, drawings)
 
 
@@ -209,29 +213,29 @@ def _map(size: TableSize) -> Picture:
     return picture(parts)
 
 
-def _claims(data: str, held: Rows, size: TableSize) -> list[Claim]:
+def _claims(data: str, rows: Rows, size: TableSize) -> list[Claim]:
     return [
-        _scaling_calibrates(data, held),
-        _dispersion(data, held),
+        _scaling_calibrates(data, rows),
+        _dispersion(data, rows),
         _sampling_helps(data, size),
     ]
 
 
-def _alpha_helps(held: Rows) -> Claim:
+def _alpha_helps(rows: Rows) -> Claim:
     """Judge by the squared loss of predicted disagreement, paired by instance, on all data and means."""
-    found, outcomes = [], []
+    changes_found, outcomes = [], []
     for data, mean in itertools.product(KINDS, MEANS):
         changes = [
-            held[data, kind, f"{mean}+alpha, linear"].by_spread["disagreement_loss"] for kind in KINDS[data]
+            rows[data, kind, f"{mean}+alpha, linear"].by_spread["disagreement_loss"] for kind in KINDS[data]
         ]
         outcomes.append(all_of(*(below(ends) for _, ends in changes)))
         words = ", ".join(f"{kind} {told(*one)}" for kind, one in zip(KINDS[data], changes, strict=True))
-        found.append(f"{data}, {mean}: {words}")
+        changes_found.append(f"{data}, {mean}: {words}")
     return Claim(
         *ALPHA,
         "",
         f"in {outcomes.count('confirmed')} of {len(outcomes)} cases; change of the squared loss: "
-        + "; ".join(found),
+        + "; ".join(changes_found),
         all_of(*outcomes),
         "a finite alpha0 can only lower the predicted disagreement, and raw predictions of ChaosNLI have too "
         "little of it"
@@ -240,10 +244,10 @@ def _alpha_helps(held: Rows) -> Claim:
     )
 
 
-def _scaling_calibrates(data: str, held: Rows) -> Claim:
+def _scaling_calibrates(data: str, rows: Rows) -> Claim:
     """Judge by the calibration loss, which is what D21 says scaling improves."""
     losses = {
-        kind: {mean: held[data, kind, mean].estimates["CL"] for mean in ("raw", "ts", "vs")}
+        kind: {mean: rows[data, kind, mean].estimates["CL"] for mean in ("raw", "ts", "vs")}
         for kind in KINDS[data]
     }
     better = [own[mean][0] < own["raw"][0] for own in losses.values() for mean in ("ts", "vs")]
@@ -261,10 +265,10 @@ def _scaling_calibrates(data: str, held: Rows) -> Claim:
     )
 
 
-def _dispersion(data: str, held: Rows) -> Claim:
+def _dispersion(data: str, rows: Rows) -> Claim:
     """Judge "not necessarily improved": one case in which scaling does not lower it is enough."""
     losses = {
-        (kind, mean): (held[data, kind, "raw"].estimates["DL"], held[data, kind, mean].estimates["DL"])
+        (kind, mean): (rows[data, kind, "raw"].estimates["DL"], rows[data, kind, mean].estimates["DL"])
         for kind in KINDS[data]
         for mean in ("ts", "vs")
     }

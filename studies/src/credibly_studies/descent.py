@@ -99,7 +99,7 @@ def descend(
     """
     import torch
 
-    tensors = [one for layer in layers for one in layer]
+    tensors = [tensor for layer in layers for tensor in layer]
     optimiser = torch.optim.Adam(tensors, lr=learning_rate, weight_decay=decay)
     schedule = (
         None if falls_over is None else torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, falls_over)

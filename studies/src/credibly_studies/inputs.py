@@ -70,17 +70,17 @@ def public_arrays(path: str, *names: str) -> tuple[np.ndarray[Any, Any], ...]:
     tuple of ndarray
         In the order of the names.
     """
-    found = public_data(*path.split("/"))
-    held = (read_npz if names else read_npy)(str(found)).arrays
-    absent = [name for name in names if name not in held]
+    path_found = public_data(*path.split("/"))
+    arrays = (read_npz if names else read_npy)(str(path_found)).arrays
+    absent = [name for name in names if name not in arrays]
     if absent:
         raise FileError(
-            f"'{found}'",
+            f"'{path_found}'",
             f"must hold {', '.join(names[:3])}",
             f"{absent[0]!r} is not there",
             "Make it again, see studies/README.md.",
         )
-    return tuple(np.asarray(held[name]) for name in names or held)
+    return tuple(np.asarray(arrays[name]) for name in names or arrays)
 
 
 def cache_folder() -> Path:
@@ -126,10 +126,10 @@ def trained(name: str, settings: Any, make: Callable[[], Arrays]) -> dict[str, n
         # another process may have been faster
         write_bytes_atomically(path, buffer.getvalue(), overwrite=True)
     with instead("Remove it, and it is made again."):
-        found = {name: np.asarray(one) for name, one in read_npz(str(path)).arrays.items()}
-        if str(found.pop("settings", "")) != text:
+        stored = {name: np.asarray(array) for name, array in read_npz(str(path)).arrays.items()}
+        if str(stored.pop("settings", "")) != text:
             raise FileError(f"'{path}'", "must be what was made with these settings", "it is another", "")
-    return found
+    return stored
 
 
 @contextmanager

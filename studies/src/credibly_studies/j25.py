@@ -174,8 +174,10 @@ def _costly(errors: Mapping[str, Statistic]) -> dict[str, Test]:
 
 
 def _found(rates: Rates, pairs: Sequence[tuple[str, str]], level: float = SPOKEN_LEVEL) -> str:
-    said = "" if level == SPOKEN_LEVEL else f"at level {level:g}: "
-    return said + "; ".join(f"{world}, {test}: {rates.of(world, test, level)}" for world, test in pairs)
+    level_words = "" if level == SPOKEN_LEVEL else f"at level {level:g}: "
+    return level_words + "; ".join(
+        f"{world}, {test}: {rates.of(world, test, level)}" for world, test in pairs
+    )
 
 
 def _of(paper: str, errors: Sequence[str] = tuple(ERRORS)) -> list[str]:
@@ -191,18 +193,18 @@ def _design(rates: Rates) -> Design:
 
 def _level_claims(rates: Rates, place: str, conservative: Sequence[str], mean_why: str) -> list[Claim]:
     """Return claims on the worlds where the hypothesis is true, judged by the curves over the level."""
-    own = [(world, test) for world in _NULLS for test in _of("J25")]
+    pairs_of_nulls = [(world, test) for world in _NULLS for test in _of("J25")]
     constant = [(world, test) for world in _NULLS for test in _of("M23", conservative)]
     mean = [(world, test) for world in _NULLS for test in _of("mean")]
     design = _design(rates)
-    follow = {pair: keeps_level(rates.curve(*pair)) for pair in own}
+    follow = {pair: keeps_level(rates.curve(*pair)) for pair in pairs_of_nulls}
     far = [", ".join(pair) for pair, one in follow.items() if one == "not confirmed"]
     return [
         Claim(
             place,
             "the type I error of learned weights is close to the level, at most slightly above (H0,1, H0,2)",
             "close to the level, in some cases slightly above",
-            _found(rates, own, WIDE_LEVEL),
+            _found(rates, pairs_of_nulls, WIDE_LEVEL),
             all_of(*follow.values()),
             (f"surely more than {SLACK:g} above a level: {'; '.join(far)}; " if far else "")
             + "the error of learning is not in the paper's null; bootstrapped instances lower KDE errors of "
@@ -262,8 +264,8 @@ def fig3_claims(rates: Rates) -> list[Claim]:
 def _more_power(rates: Rates, far: Sequence[tuple[str, str]], one: str, other: str) -> tuple[str, Outcome]:
     """Return what was found, and whether one test rejects more often than another; ties decide nothing."""
     pairs = [[(world, f"{way}, {name}") for way in (one, other)] for world, name in far]
-    found = _found(rates, [cell for pair in pairs for cell in pair])
-    return found, those_that_decide(*(larger(*(rates.of(*cell) for cell in pair)) for pair in pairs))
+    evidence = _found(rates, [cell for pair in pairs for cell in pair])
+    return evidence, those_that_decide(*(larger(*(rates.of(*cell) for cell in pair)) for pair in pairs))
 
 
 def fig4_claims(rates: Rates) -> list[Claim]:

@@ -88,15 +88,15 @@ def _null_distributions(size: FigureSize, run: Run) -> Part:
     labels = (generator.random((size.n_null, 1)) > probs.cumsum(axis=1)).sum(axis=1)
     rows: list[tuple[Cell, ...]] = []
     drawings: dict[str, Drawing] = {}
-    found: dict[str, tuple[float, float, float]] = {}
+    summaries: dict[str, tuple[float, float, float]] = {}
     for name, statistic in ERRORS.items():
         test = calibration_test(
             Point(probs), labels, statistics=statistic, n_resamples=size.n_resamples, rng=run.generator(5, 1)
         )
         null = np.asarray(test.null_distribution)
         mean, spread, bend = float(null.mean()), float(null.std(ddof=1)), float(skew(null))
-        found[name] = (mean / spread, np.sqrt(null.size) * mean / spread, bend)
-        rows.append((name, mean, spread, found[name][0], bend, float(np.quantile(null, 0.95))))
+        summaries[name] = (mean / spread, np.sqrt(null.size) * mean / spread, bend)
+        rows.append((name, mean, spread, summaries[name][0], bend, float(np.quantile(null, 0.95))))
         drawings[f"fig5-{statistic.name}"] = drawn(picture(test, "null"))
     columns = (
         "error",
@@ -107,22 +107,22 @@ def _null_distributions(size: FigureSize, run: Run) -> Part:
         "95 % quantile",
     )
     table = StudyTable("null", "Fig. 5: null distributions of a calibrated prediction", columns, rows)
-    return table, null_claims(found, size), drawings
+    return table, null_claims(summaries, size), drawings
 
 
-def null_claims(found: dict[str, tuple[float, float, float]], size: FigureSize) -> list[Claim]:
+def null_claims(summaries: dict[str, tuple[float, float, float]], size: FigureSize) -> list[Claim]:
     """Judge means (in standard deviations, and in standard errors) and skewness of the null distributions."""
     place, design = "J25 App. A, Fig. 5", _design(size)
     most = 4 * np.sqrt(6 / size.n_resamples)  # of the skewness of as many normal numbers
     above, unbiased = ("CE_2", "CE_KL"), ("CE_MMD", "CE_k")
-    said = {name: f"{name} {shown(values[0])} standard deviations" for name, values in found.items()}
+    words = {name: f"{name} {shown(values[0])} standard deviations" for name, values in summaries.items()}
     return [
         Claim(
             place,
             "means of CE_2 and CE_KL are slightly above zero",
             "slightly above zero",
-            "; ".join(said[name] for name in above),
-            holds(found[name][1] > 4 for name in above),
+            "; ".join(words[name] for name in above),
+            holds(summaries[name][1] > 4 for name in above),
             "above, and not slightly: their whole distributions are",
             design,
         ),
@@ -130,8 +130,8 @@ def null_claims(found: dict[str, tuple[float, float, float]], size: FigureSize) 
             place,
             "CE_MMD and CE_k are unbiased",
             "unbiased",
-            "; ".join(said[name] for name in unbiased),
-            holds(abs(found[name][1]) < 4 for name in unbiased),
+            "; ".join(words[name] for name in unbiased),
+            holds(abs(summaries[name][1]) < 4 for name in unbiased),
             "",
             design,
         ),
@@ -139,8 +139,8 @@ def null_claims(found: dict[str, tuple[float, float, float]], size: FigureSize) 
             place,
             "CE_k is symmetric around zero",
             "symmetric",
-            f"skewness {shown(found['CE_k'][2])}, of CE_MMD {shown(found['CE_MMD'][2])}",
-            holds([abs(found["CE_k"][2]) < most]),
+            f"skewness {shown(summaries['CE_k'][2])}, of CE_MMD {shown(summaries['CE_MMD'][2])}",
+            holds([abs(summaries["CE_k"][2]) < most]),
             "",
             design,
         ),
@@ -151,32 +151,34 @@ def _maps(members: HostArray, labels: HostArray) -> dict[str, SimplexMap]:
     """Return each error over the weights of three members, squared where it may be negative."""
     made = {}
     for name, statistic in ERRORS.items():
-        one = error_over_weights(
+        error_map = error_over_weights(
             Ensemble(members, member_axis=1),
             labels,
             statistic=statistic.with_(bandwidth=_BANDWIDTH),
             n_steps=_STEPS,
         )
         if name in _SIGNED:
-            one = dataclasses.replace(one, name=f"{one.name} squared", values=one.values**2)
-        made[name] = one
+            error_map = dataclasses.replace(
+                error_map, name=f"{error_map.name} squared", values=error_map.values**2
+            )
+        made[name] = error_map
     return made
 
 
-def _place_of_truth(found: SimplexMap) -> tuple[float, float]:
+def _place_of_truth(simplex: SimplexMap) -> tuple[float, float]:
     """Return the share of the map below the true place, and the way from its minimum to that place."""
-    at = int(np.abs(found.points - np.array(TRUE)).sum(axis=1).argmin())
-    share = float(np.mean(found.values < found.values[at]))
-    return share, float(0.5 * np.abs(found.smallest - np.array(TRUE)).sum())
+    at = int(np.abs(simplex.points - np.array(TRUE)).sum(axis=1).argmin())
+    share = float(np.mean(simplex.values < simplex.values[at]))
+    return share, float(0.5 * np.abs(simplex.smallest - np.array(TRUE)).sum())
 
 
-def _smoothness(found: SimplexMap) -> float:
+def _smoothness(simplex: SimplexMap) -> float:
     """Return the rank correlation of a map with the distance from the true place: 1 without noise."""
     from scipy.stats import spearmanr
 
-    inner = found.points.min(axis=1) > 0  # at the edge CE_KL may be infinite
-    way = np.sqrt(((found.points - np.array(TRUE)) ** 2).sum(axis=1))
-    return float(spearmanr(found.values[inner], way[inner]).statistic)
+    inner = simplex.points.min(axis=1) > 0  # at the edge CE_KL may be infinite
+    way = np.sqrt(((simplex.points - np.array(TRUE)) ** 2).sum(axis=1))
+    return float(spearmanr(simplex.values[inner], way[inner]).statistic)
 
 
 def _agreement(maps: dict[str, SimplexMap]) -> float:
@@ -184,7 +186,7 @@ def _agreement(maps: dict[str, SimplexMap]) -> float:
     from scipy.stats import spearmanr
 
     inner = next(iter(maps.values())).points.min(axis=1) > 0  # at the edge CE_KL may be infinite
-    values = np.stack([one.values[inner] for one in maps.values()])
+    values = np.stack([error_map.values[inner] for error_map in maps.values()])
     ranked = spearmanr(values, axis=1).statistic
     return float(np.mean(ranked[np.triu_indices(len(values), 1)]))
 
@@ -276,15 +278,15 @@ def _draws(size: FigureSize, run: Run) -> Part:
     generator = run.generator(8, 0)
     members = Ensemble(generator.dirichlet(np.full(3, 2.0), size=(1, 10)), member_axis=1)
     drawings: dict[str, Drawing] = {}
-    found: dict[str, HostArray] = {}
+    by_name: dict[str, HostArray] = {}
     for name in ("dirichlet", "hit_and_run"):
         drawn_from = sample(members, size.draws, method=name, rng=generator)
-        found[name] = np.asarray(drawn_from.probs)[0]
-        some = Ensemble(found[name][None, :_PICTURED], member_axis=1)
+        by_name[name] = np.asarray(drawn_from.probs)[0]
+        some = Ensemble(by_name[name][None, :_PICTURED], member_axis=1)
         drawings[f"fig8-{name}"] = drawn(picture(simplex_picture(some)))
-    found["rejection (exact)"] = _uniform(members, size.draws, generator)
-    centre = found["rejection (exact)"].mean(axis=0)
-    ways = {name: np.sqrt(((draws - centre) ** 2).sum(axis=1)) for name, draws in found.items()}
+    by_name["rejection (exact)"] = _uniform(members, size.draws, generator)
+    centre = by_name["rejection (exact)"].mean(axis=0)
+    ways = {name: np.sqrt(((draws - centre) ** 2).sum(axis=1)) for name, draws in by_name.items()}
     exact = ways.pop("rejection (exact)")
     rows: list[tuple[Cell, ...]] = [("rejection (exact)", float(exact.mean()), _interval(exact), None)]
     gaps = {}

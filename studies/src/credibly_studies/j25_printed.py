@@ -86,8 +86,8 @@ _ERRORS: dict[str, Statistic] = {
 
 def rejected(rows: Iterable[PrintedTest], *, learned: bool = False) -> Share:
     """Return how many of some printed tests reject."""
-    found = [row.learned_rejected if learned else row.rejected for row in rows]
-    return Share(sum(found), len(found), "rows")
+    rejections = [row.learned_rejected if learned else row.rejected for row in rows]
+    return Share(sum(rejections), len(rejections), "rows")
 
 
 def of(data: str | None = None, error: str | None = None, ensemble: bool | None = None) -> list[PrintedTest]:
@@ -168,9 +168,15 @@ def _table() -> StudyTable:
     rows: list[tuple[Cell, ...]] = []
     for data in ("CIFAR-10", "CIFAR-100"):
         for error in ("KL", "L2"):
-            own = of(data, error)
+            rows_of_error = of(data, error)
             rows.append(
-                (data, _NAMES[error], len(own), rejected(own).count, rejected(own, learned=True).count)
+                (
+                    data,
+                    _NAMES[error],
+                    len(rows_of_error),
+                    rejected(rows_of_error).count,
+                    rejected(rows_of_error, learned=True).count,
+                )
             )
     columns = ("data", "error", "printed rows", "average rejected", "learned weights rejected")
     return StudyTable("printed", "J25 Table 1, counted", columns, rows)

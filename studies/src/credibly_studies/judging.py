@@ -10,8 +10,9 @@ from scipy.special import ndtri
 
 from credibly._arrays.errors import UnsupportedError
 from credibly._arrays.namespace import HostArray
+from credibly._arrays.standard_errors import mean_error
 from credibly.evaluation import shown, shown_range
-from credibly.results.estimates import Estimate, mean_error
+from credibly.results.estimates import Estimate
 from credibly_studies.results import Outcome
 
 LEVEL = 0.95

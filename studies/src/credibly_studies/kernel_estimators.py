@@ -15,7 +15,7 @@ from credibly._arrays.errors import UnsupportedError
 from credibly._arrays.namespace import Array, as_float64, device, namespace
 from credibly.predictions import Labels, Predictions, Rows, as_point
 from credibly.statistics import Statistic
-from credibly.statistics.batches import label_values
+from credibly.statistics.batches import one_hot
 from credibly.statistics.kernels import MEDIAN_ROWS, median_distance, spaced_probs
 from credibly.statistics.pairwise import BandwidthPlan, require_pairs
 from credibly.statistics.protocol import CLASS_LABELS, Bound, Plan, State, Story, Traits
@@ -102,7 +102,7 @@ class _PairsInOrder(Bound):
                 "Leave it out, or use `skce`.",
             )
         xp = namespace(self.probs)
-        residual = label_values(labels, xp, xp.float64) - self.probs.T[None, :, :]  # (b, k, n)
+        residual = one_hot(labels, xp, xp.float64) - self.probs.T[None, :, :]  # (b, k, n)
         products = xp.sum(residual[:, :, 0 : self.even : 2] * residual[:, :, 1 : self.even : 2], axis=1)
         total = xp.sum(self.kernel * products, axis=1)
         pairs = xp.full((1,), self.even / 2.0, dtype=xp.float64, device=device(total))

@@ -53,11 +53,11 @@ def joined(outcomes: Iterable[Outcome | Literal[""]]) -> Outcome | Literal[""]:
 
     If one confirms and another does not, nothing is decided.
     """
-    given = [one for one in outcomes if one]
-    decided = {one for one in given if one != "cannot tell"}
+    known = [one for one in outcomes if one]
+    decided = {outcome for outcome in known if outcome != "cannot tell"}
     if len(decided) == 1:
         return decided.pop()
-    return "cannot tell" if given else ""
+    return "cannot tell" if known else ""
 
 
 def entries(claims: Iterable[Claim]) -> list[Entry]:
@@ -65,7 +65,7 @@ def entries(claims: Iterable[Claim]) -> list[Entry]:
     groups: dict[tuple[str, str], list[Claim]] = {}
     for claim in claims:
         groups.setdefault((claim.place, claim.statement), []).append(claim)
-    return [_entry(own) for own in groups.values()]
+    return [_entry(group) for group in groups.values()]
 
 
 def _entry(claims: Sequence[Claim]) -> Entry:
@@ -165,15 +165,15 @@ class Counts:
 
 def counted(rows: Iterable[Entry]) -> Counts:
     """Count the claims of the papers; checks of ours are left out."""
-    own = [row for row in rows if not row.further]
+    main_rows = [row for row in rows if not row.further]
 
-    def outcomes(found: Iterable[str]) -> Counter[str]:
-        return Counter(outcome for outcome in found if outcome)
+    def outcomes(words: Iterable[str]) -> Counter[str]:
+        return Counter(outcome for outcome in words if outcome)
 
     return Counts(
-        len(own),
-        sum(row.tested for row in own),
-        outcomes(row.by_print for row in own),
-        outcomes(joined(one.outcome for one in row.printed_design) for row in own),
-        outcomes(joined(one.outcome for one in row.another_design) for row in own),
+        len(main_rows),
+        sum(row.tested for row in main_rows),
+        outcomes(row.by_print for row in main_rows),
+        outcomes(joined(one.outcome for one in row.printed_design) for row in main_rows),
+        outcomes(joined(one.outcome for one in row.another_design) for row in main_rows),
     )

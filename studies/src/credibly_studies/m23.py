@@ -26,7 +26,7 @@ from credibly.hypotests.credal.constant_weights import (
     WeightSearch,
     combined,
     constant_finding,
-    on_host,
+    labels_on_host,
 )
 from credibly.hypotests.credal.task import SetTask, WeightsTask
 from credibly.hypotests.resampling.replicates import Replicates
@@ -157,10 +157,10 @@ def credal_test(
         progress=report,
     )
     search = WeightSearch(task.points.probs, chosen)
-    best = search.searched(on_host(task.observed), search.centre, "the centre")
+    best = search.searched(labels_on_host(task.observed), search.centre, "the centre")
     pairs = _random_pairs(task, search, best)
-    told = None if report is None else lambda done: report(done, n_resamples + 1)
-    values = paired_values([search.statistic], pairs, told)
+    report_done = None if report is None else lambda done: report(done, n_resamples + 1)
+    values = paired_values([search.statistic], pairs, report_done)
     bound = search.statistic.bind(search.at(best.weights))
     notes = (
         f"{chosen.name} {best.value:.4g} is the smallest found, from {best.start}",
@@ -174,11 +174,11 @@ def _random_pairs(
 ) -> Iterator[tuple[Point, Classes]]:
     """Yield the observation, then bootstrapped instances with random weights and labels drawn from them."""
     n, a, _ = search.points.shape
-    yield search.at(best.weights), on_host(task.observed)
+    yield search.at(best.weights), labels_on_host(task.observed)
     weights = np.random.default_rng([*task.seed, Stream.WEIGHTS]).dirichlet(np.ones(a), size=task.n_resamples)
     rows_of = Uniforms(task.seed, Stream.ROWS)
     for d in range(task.n_resamples):
-        rows = (rows_of.block(slice(d, d + 1), slice(0, n))[0] * n).astype(np.int64)
+        rows = (rows_of.draw(slice(d, d + 1), slice(0, n))[0] * n).astype(np.int64)
         probs = combined(search.points[rows], weights[d])
         yield Point._trusted(probs), Replicates(probs, task.seed).labels(slice(d, d + 1))
 
@@ -207,8 +207,8 @@ def _searched(errors: Mapping[str, Statistic]) -> dict[str, Test]:
 def _found(rates: Rates, worlds: Sequence[str], tests: Sequence[str], level: float = SPOKEN_LEVEL) -> str:
     named = [(world, test) for world in worlds for test in tests]
     prefix = len(worlds) > 1
-    said = "" if level == SPOKEN_LEVEL else f"at level {level:g}: "
-    return said + "; ".join(
+    level_words = "" if level == SPOKEN_LEVEL else f"at level {level:g}: "
+    return level_words + "; ".join(
         f"{f'{world}, ' if prefix else ''}{test} {rates.of(world, test, level)}" for world, test in named
     )
 
@@ -239,10 +239,10 @@ LINEAR_CLAIM = "with SKCE_ul the type I error is not bounded by the level (S1)"
 def _linear(rates: Rates, world: str) -> tuple[str, Outcome]:
     """Return what was found about SKCE_ul, signed as printed and by its absolute value as in the code."""
     linear = searched_weights(LINEAR)
-    found = "; ".join(
+    evidence = "; ".join(
         f"{world}, {_found(rates, [world], [linear, ABSOLUTE], level)}" for level in (WIDE_LEVEL, HALF_LEVEL)
     )
-    return found, exceeds(rates.curve(world, linear))
+    return evidence, exceeds(rates.curve(world, linear))
 
 
 def common_claims(rates: Rates, place: str, suffix: str = "") -> list[Claim]:

@@ -170,12 +170,12 @@ def perfect_table(
         for place, case in enumerate(cases)
         for repetition in range(repetitions)
     ]
-    found = run.map(_rejects, tasks)
+    rejections = run.map(_rejects, tasks)
     rows: list[tuple[Cell, ...]] = []
     for place, case in enumerate(cases):
-        own = found[place * repetitions : (place + 1) * repetitions]
-        accuracy = float(np.mean([one[2] for one in own]))
-        counts = (sum(one[way] for one in own) for way in (0, 1))
+        of_place = rejections[place * repetitions : (place + 1) * repetitions]
+        accuracy = float(np.mean([outcome[2] for outcome in of_place]))
+        counts = (sum(outcome[way] for outcome in of_place) for way in (0, 1))
         rows.append((*case[:3], accuracy, repetitions, *counts))
     columns = (
         "error",
@@ -217,8 +217,8 @@ def rejections(tables: Tables, error: str, least_classes: int) -> Share:
 
 def share_of(rows: Iterable[PrintedSet], what: Callable[[PrintedSet], bool]) -> Share:
     """Return in how many rows of Table 1 something holds."""
-    found = [what(row) for row in rows]
-    return Share(sum(found), len(found), "rows")
+    values = [what(row) for row in rows]
+    return Share(sum(values), len(values), "rows")
 
 
 def of(*predictors: str) -> list[PrintedSet]:
@@ -229,9 +229,9 @@ def of(*predictors: str) -> list[PrintedSet]:
 SETS = ("DN(0.1)", "DN(0.6)", "DE")
 
 
-def counted(found: Share) -> str:
+def counted(share: Share) -> str:
     """Write a share of printed rows, which has no interval: they are all there are."""
-    return f"{found.count} of {found.total}"
+    return f"{share.count} of {share.total}"
 
 
 def _more(first: Share, second: Share) -> Outcome:
@@ -329,18 +329,18 @@ def _table(rows: Iterable[PrintedSet]) -> StudyTable:
     """Count the printed rows by predictor."""
     lines: list[tuple[Cell, ...]] = []
     for predictor in ("S", *SETS):
-        own = [row for row in rows if row.predictor == predictor]
+        of_predictor = [row for row in rows if row.predictor == predictor]
         lines.append(
             (
                 predictor,
-                len(own),
-                sum(row.rejected_confidence for row in own),
-                sum(row.rejected_classwise for row in own),
-                sum(row.weighted_confidence < row.confidence for row in own),
-                sum(row.weighted_classwise < row.classwise for row in own),
-                sum(row.weighted_classwise > row.classwise for row in own),
-                sum(row.accuracy_confidence < row.accuracy for row in own),
-                float(np.mean([row.accuracy_confidence - row.accuracy for row in own])),
+                len(of_predictor),
+                sum(row.rejected_confidence for row in of_predictor),
+                sum(row.rejected_classwise for row in of_predictor),
+                sum(row.weighted_confidence < row.confidence for row in of_predictor),
+                sum(row.weighted_classwise < row.classwise for row in of_predictor),
+                sum(row.weighted_classwise > row.classwise for row in of_predictor),
+                sum(row.accuracy_confidence < row.accuracy for row in of_predictor),
+                float(np.mean([row.accuracy_confidence - row.accuracy for row in of_predictor])),
             )
         )
     columns = (

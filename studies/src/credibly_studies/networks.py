@@ -114,8 +114,8 @@ class TrainedNetwork:
                 "`pixels`", f"must have {wide} columns", f"got {pixels.shape}", "Use images of the same size."
             )
         generator = np.random.default_rng([_SPLIT_SEED, seed])
-        found = [self._one_pass(pixels, generator) for _ in range(self.network.passes)]
-        return np.ascontiguousarray(np.concatenate(found).swapaxes(0, 1))
+        passes = [self._one_pass(pixels, generator) for _ in range(self.network.passes)]
+        return np.ascontiguousarray(np.concatenate(passes).swapaxes(0, 1))
 
     def predict(self, pixels: HostArray, *, seed: int = 0) -> Ensemble:
         """Return what all members predict, as an ensemble.
@@ -205,8 +205,10 @@ def trained_network(
     one_of("`data_set`", data_set, DATA_SETS)
     settings = {"data_set": data_set, "network": model, "seed": seed, "split": _SPLIT_SEED}
     network = model
-    found = trained(f"{data_set}-network", settings, lambda: _train(data_set, network, seed))
-    layers = tuple((found[f"weight{at}"], found[f"offset{at}"]) for at in range(len(model.hidden) + 1))
+    network_layers = trained(f"{data_set}-network", settings, lambda: _train(data_set, network, seed))
+    layers = tuple(
+        (network_layers[f"weight{at}"], network_layers[f"offset{at}"]) for at in range(len(model.hidden) + 1)
+    )
     return TrainedNetwork(model, layers)
 
 

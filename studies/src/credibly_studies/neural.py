@@ -143,16 +143,20 @@ class NeuralLearner(Learner):
         inputs = _inputs(self, basis, lesson.features, where)
         first = _network(self, inputs.shape[1], members.shape[1], generator, 0)
         order = generator.permutation(rows)
-        held = round(self.validation * order.size) if order.size >= _LEAST_TO_STOP_EARLY else 0
-        data = _Training(self, inputs, members, classes, order[held:], order[:held])
+        n_validation = round(self.validation * order.size) if order.size >= _LEAST_TO_STOP_EARLY else 0
+        data = _Training(self, inputs, members, classes, order[n_validation:], order[:n_validation])
         runs = []
         for start in range(self.n_starts):
-            own = np.random.default_rng([*lesson.rng, Stream.NETWORKS, start]) if start else generator
-            network = _network(self, inputs.shape[1], members.shape[1], own, start) if start else first
-            told = share_of(lesson.progress, start, self.n_starts)
-            runs.append(_trained(data, network.to(where), own, told))
-        best = min(runs, key=lambda one: one.score)
-        note = f"trained {best.epochs} epochs; {held} of {rows.size} instances decided when to stop"
+            start_generator = (
+                np.random.default_rng([*lesson.rng, Stream.NETWORKS, start]) if start else generator
+            )
+            network = (
+                _network(self, inputs.shape[1], members.shape[1], start_generator, start) if start else first
+            )
+            progress = share_of(lesson.progress, start, self.n_starts)
+            runs.append(_trained(data, network.to(where), start_generator, progress))
+        best = min(runs, key=lambda run: run.score)
+        note = f"trained {best.epochs} epochs; {n_validation} of {rows.size} instances decided when to stop"
         if self.n_starts > 1:
             note += f"; the best of {self.n_starts} networks was kept"
         return FittedNetwork(self, basis, best.network, where, (note, *basis.notes))
@@ -173,8 +177,8 @@ class FittedNetwork(FittedWeights):
         import torch
 
         with torch.no_grad():
-            found = self.network(_inputs(self.learner, self.basis, features, self.device))
-        return like(to_host(torch.softmax(found, dim=1)), points.probs)
+            weights = self.network(_inputs(self.learner, self.basis, features, self.device))
+        return like(to_host(torch.softmax(weights, dim=1)), points.probs)
 
 
 class _Trained(NamedTuple):
@@ -220,11 +224,11 @@ class _Training:
     def loss(self, network: Any, rows: HostArray) -> Any:
         """Return score + gamma * penalty, the penalty squared where it may be negative."""
         point, batch = self.point(network, rows)
-        found = self.proper.bind(point)(batch)[0]
+        loss = self.proper.bind(point)(batch)[0]
         if not self.learner.gamma:
-            return found
+            return loss
         penalty = self.error.bind(point)(batch)[0]
-        return found + self.learner.gamma * (penalty**2 if self.signed else penalty)
+        return loss + self.learner.gamma * (penalty**2 if self.signed else penalty)
 
     def score(self, network: Any) -> float:
         """Return the proper score of the rows that decide when to stop."""
@@ -259,10 +263,10 @@ def _trained(
         total = 0.0
         for rows in data.batches(generator):
             optimiser.zero_grad()
-            found = data.loss(network, rows)
-            found.backward()
+            loss = data.loss(network, rows)
+            loss.backward()
             optimiser.step()
-            total += float(found.detach()) * rows.size
+            total += float(loss.detach()) * rows.size
         score = data.score(network) if data.stop_rows.size else total / data.fit_rows.size
         if score < best - 1e-6:
             best, best_state, since = score, copy.deepcopy(network.state_dict()), 0
@@ -293,11 +297,11 @@ def _network(learner: NeuralLearner, d: int, a: int, generator: np.random.Genera
     return torch.nn.Sequential(*layers[:-1])
 
 
-def _own_module(given: Any, d: int, a: int, generator: np.random.Generator, start: int) -> Any:
+def _own_module(module: Any, d: int, a: int, generator: np.random.Generator, start: int) -> Any:
     """Return a copy of the caller's module; after the first start with other first weights."""
     import torch
 
-    made = copy.deepcopy(given).to("cpu", torch.float64)
+    made = copy.deepcopy(module).to("cpu", torch.float64)
     if start:
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(int(generator.integers(2**31)))

@@ -5,8 +5,8 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping, Sequence
 
+from credibly._arrays.binomial import clopper_pearson
 from credibly.evaluation import shown, shown_range
-from credibly.hypotests.resampling.pvalues import clopper_pearson
 from credibly_studies.results import Outcome
 
 SLACK = 0.05
@@ -47,25 +47,25 @@ class Share:
         return f"{shown(self.rate)} ({shown_range(self.interval)}, {self.total} {self.of})"
 
 
-def at_most(found: Share, bound: float) -> Outcome:
+def at_most(share: Share, bound: float) -> Outcome:
     """Return whether a share keeps a bound: no if it is shown to be above, unknown if it may be far above."""
-    low, high = found.interval
+    low, high = share.interval
     if low > bound:
         return "not confirmed"
     return "confirmed" if high <= bound + SLACK else "cannot tell"
 
 
-def more_than(found: Share, bound: float) -> Outcome:
+def more_than(share: Share, bound: float) -> Outcome:
     """Return whether the data show that a share is above a bound; no if they show that it is below."""
-    low, high = found.interval
+    low, high = share.interval
     if low > bound:
         return "confirmed"
     return "not confirmed" if high <= bound else "cannot tell"
 
 
-def near(found: Share, value: float, error: float = 0.0) -> Outcome:
+def near(share: Share, value: float, error: float = 0.0) -> Outcome:
     """Return whether the interval of a share holds a value that is itself known up to an error."""
-    low, high = found.interval
+    low, high = share.interval
     return "confirmed" if low - error <= value <= high + error else "not confirmed"
 
 

@@ -69,7 +69,7 @@ def predictive_check(
     True
     """
     return library_check(
-        predictions, labels, statistics=[as_in("P21", one) for one in statistics], **settings
+        predictions, labels, statistics=[as_in("P21", statistic) for statistic in statistics], **settings
     )
 
 
@@ -97,10 +97,10 @@ def quantile_error(predictions: Any, labels: Any, *, levels: int = 100) -> float
     >>> quantile_error([[0.0, 1.0]], [2.0], levels=2)  # F(y) = 1: below neither 1/2 nor 1
     1.25
     """
-    given = predictions if isinstance(predictions, Samples) else Samples(predictions)
+    samples = predictions if isinstance(predictions, Samples) else Samples(predictions)
     levels = require_integer(levels, "levels", 1)
-    draws = to_host(as_float64(given.pooled()))
-    observed = to_host(as_labels(given, labels).values)[0]
+    draws = to_host(as_float64(samples.pooled()))
+    observed = to_host(as_labels(samples, labels).values)[0]
     shares = (draws <= observed[:, None]).mean(axis=1)
     at = np.arange(1, levels + 1) / levels
     return float(((at - (shares[:, None] < at).mean(axis=0)) ** 2).sum())
@@ -205,45 +205,47 @@ def member_functions(
     >>> member_functions(lines, x=[1.0, 2.0, 3.0], n_functions=2, rng=0).centre.tolist()
     [[-1.0, 1.0], [-2.0, 2.0], [-3.0, 3.0]]
     """
-    given = without_graph(as_predictions(predictions))
+    readable = without_graph(as_predictions(predictions))
     require_level(level)
-    if not isinstance(given, (Gaussian, Samples)) or not has_members(given):
+    if not isinstance(readable, (Gaussian, Samples)) or not has_members(readable):
         raise InputTypeError(
             "`member_functions`",
             "needs real-valued predictions with members, and one weight per member if these have weights",
-            f"got {given!r}",
+            f"got {readable!r}",
             "Pass a Gaussian (n, m) or Samples (n, m, s).",
         )
     if isinstance(n_functions, bool) or not isinstance(n_functions, (int, np.integer)) or n_functions < 1:
         raise InputError("`n_functions`", "must be a positive integer", f"got {n_functions!r}", "Try 6.")
     feature = np.asarray(to_host(x) if is_array(x) else x, dtype=np.float64)
-    if feature.shape != (len(given),) or not np.isfinite(feature).all():
+    if feature.shape != (len(readable),) or not np.isfinite(feature).all():
         raise InputError(
             "`x`",
-            f"must be {len(given)} finite numbers, one per instance",
+            f"must be {len(readable)} finite numbers, one per instance",
             f"got shape {feature.shape}"
-            + (" with NaN or infinite values" if feature.shape == (len(given),) else ""),
+            + (" with NaN or infinite values" if feature.shape == (len(readable),) else ""),
             "Give one feature of the same instances.",
         )
     generator = np.random.default_rng(as_seed(rng))
-    m = given.n_members
-    weights = given.shares if isinstance(given, Gaussian) else None
+    m = readable.n_members
+    weights = readable.shares if isinstance(readable, Gaussian) else None
     shares = None if weights is None else to_host(weights)[0]
     members = np.sort(generator.choice(m, size=min(n_functions, m), replace=False, p=shares))
     order = np.argsort(feature, kind="stable")
     levels = [(1 - level) / 2, (1 + level) / 2, 0.5]
-    total = to_host(given.quantile(levels[:2]))[order]
-    own = np.stack([to_host(_member(given, int(j)).quantile(levels))[order] for j in members], axis=1)
+    total = to_host(readable.quantile(levels[:2]))[order]
+    quantiles = np.stack(
+        [to_host(_member(readable, int(j)).quantile(levels))[order] for j in members], axis=1
+    )
     seen = None
     if labels is not None:
-        batch = as_labels(given, labels)
+        batch = as_labels(readable, labels)
         seen = to_host(batch.values)[0][order]
     return MemberFunctions(
         x=feature[order],
         members=members,
-        centre=own[:, :, 2],
-        low=own[:, :, 0],
-        high=own[:, :, 1],
+        centre=quantiles[:, :, 2],
+        low=quantiles[:, :, 0],
+        high=quantiles[:, :, 1],
         total_low=total[:, 0],
         total_high=total[:, 1],
         level=float(level),

@@ -123,14 +123,14 @@ def corrupted(pixels: HostArray, kind: str, severity: int, generator: np.random.
     if side**2 != pixels.shape[1]:
         raise InputError("`pixels`", "must be square images", f"got {pixels.shape[1]} columns", "Crop them.")
     shape = (len(pixels), side, side)
-    given = pixels.reshape(shape)
+    images = pixels.reshape(shape)
     if kind == "noise":
-        found = given + generator.normal(scale=0.1 * severity, size=shape)
+        changed = images + generator.normal(scale=0.1 * severity, size=shape)
     elif kind == "blur":
-        found = ndimage.gaussian_filter(given, sigma=(0.0, 0.3 * severity, 0.3 * severity))
+        changed = ndimage.gaussian_filter(images, sigma=(0.0, 0.3 * severity, 0.3 * severity))
     else:
-        found = ndimage.rotate(given, 10.0 * severity, axes=(2, 1), reshape=False, order=1)
-    return np.clip(found, 0.0, 1.0).reshape(pixels.shape)
+        changed = ndimage.rotate(images, 10.0 * severity, axes=(2, 1), reshape=False, order=1)
+    return np.clip(changed, 0.0, 1.0).reshape(pixels.shape)
 
 
 def shifted(size: CorruptionSize, generator: np.random.Generator) -> Shifted:
@@ -196,21 +196,21 @@ def _model(task: _Task) -> _Part:
     data = shifted(size, np.random.default_rng([*task.seed, task.repetition, 0]))
     part = images("digits")["validation"]
     layers, kept = _layers(task)
-    raw, held = (_ensemble(layers, pixels, kept) for pixels in (data.pixels, part.pixels))
-    scaling = MemberTemperatures(limits=LIMITS) if held.n_members > 1 else TemperatureScaling()
+    raw, part_predictions = (_ensemble(layers, pixels, kept) for pixels in (data.pixels, part.pixels))
+    scaling = MemberTemperatures(limits=LIMITS) if part_predictions.n_members > 1 else TemperatureScaling()
     with warnings.catch_warnings():  # members at a limit are counted, not warned of
         warnings.filterwarnings("ignore", message=".* end at a limit")
-        scaled = scaling.fit(held, part.labels).apply(raw)
+        scaled = scaling.fit(part_predictions, part.labels).apply(raw)
     before, after = (
         predictive_check(
-            given,
+            predictions,
             data.labels,
             statistics=list(STATISTICS),
             n_resamples=size.replicates,
             groups={"shift": data.kind, "severity": data.severity},
             rng=np.random.default_rng([*task.seed, task.repetition, 1]),
         )
-        for given in (raw, scaled)
+        for predictions in (raw, scaled)
     )
     rows = [*_rows(task, "raw", before), *_rows(task, "recalibrated", after)]
     return _Part(rows, before, after, getattr(scaling, "temperatures", None))
@@ -236,12 +236,12 @@ def _rows(task: _Task, variant: str, check: PredictiveCheck) -> list[Row]:
     return [
         _row(task, variant, hypothesis, group, one)
         for hypothesis, part in check.hypotheses.items()
-        for group, own in part.groups.items()
-        for one in own.values()
+        for group, checks in part.groups.items()
+        for one in checks.values()
     ]
 
 
-def _row(task: _Task, variant: str, hypothesis: str, group: str, one: HypotestResult[CheckDetails]) -> Row:
+def _row(task: _Task, variant: str, hypothesis: str, group: str, check: HypotestResult[CheckDetails]) -> Row:
     kind, _, severity = group.partition(" / ")
     return Row(
         model=task.model,
@@ -250,13 +250,13 @@ def _row(task: _Task, variant: str, hypothesis: str, group: str, one: HypotestRe
         hypothesis=hypothesis,
         kind=kind,
         severity=int(severity),
-        statistic=one.statistic_name,
-        value=one.statistic,
-        expected=one.statistic - one.effect_size,
-        sharpness=one.details.sharpness,
-        pvalue=one.pvalue,
-        paper=paper_pvalue(one),
-        member=one.pvalue if one.details.member_pvalue is None else one.details.member_pvalue,
+        statistic=check.statistic_name,
+        value=check.statistic,
+        expected=check.statistic - check.effect_size,
+        sharpness=check.details.sharpness,
+        pvalue=check.pvalue,
+        paper=paper_pvalue(check),
+        member=check.pvalue if check.details.member_pvalue is None else check.details.member_pvalue,
     )
 
 

@@ -47,12 +47,12 @@ def claims(rows: Sequence[Row]) -> list[Claim]:
     ]
 
 
-def shift_claims(found: StudyTable) -> list[Claim]:
+def shift_claims(table: StudyTable) -> list[Claim]:
     """Return who passes the checks of corrupted images, as Table 4 counts them.
 
     Trainings see the same corrupted images, so corruptions are the cases, not trainings.
     """
-    records = found.records()
+    records = table.records()
     shares = {
         (check, reading): np.array(
             [row["passed"] for row in records if (row["check"], row["model"]) == (check, reading)]
@@ -72,14 +72,14 @@ def shift_claims(found: StudyTable) -> list[Claim]:
             *MORE_PASSES,
             "",
             f"digits, {n} corruptions, share of checks passed as one member minus that as the mean: "
-            + "; ".join(f"{check} {told(*one)}, {verdicts[check]}" for check, one in more.items()),
+            + "; ".join(f"{check} {told(*value)}, {verdicts[check]}" for check, value in more.items()),
             all_of(*verdicts.values()),
         ),
         Claim(
             *SHIFT,
             "",
             f"digits, {n} corruptions, share of checks passed: "
-            + "; ".join(f"{check} {told(*one)}" for check, one in dropout.items()),
+            + "; ".join(f"{check} {told(*value)}" for check, value in dropout.items()),
             all_of(*(above(ends, 0.5) for _, ends in dropout.values())),
             "small networks are sure about images unlike any they have seen: at severity 5 nothing passes",
         ),

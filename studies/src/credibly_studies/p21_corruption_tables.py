@@ -80,14 +80,16 @@ def tables(rows: Sequence[Row]) -> tuple[StudyTable, ...]:
 
 def _values(rows: Sequence[Row]) -> StudyTable:
     names = list(dict.fromkeys(row.statistic for row in rows))
-    found: list[tuple[Cell, ...]] = []
+    cells: list[tuple[Cell, ...]] = []
     keys = dict.fromkeys((row.model, row.variant, row.severity) for row in _ordered(rows))
     for key in keys:
-        own = [row for row in rows if (row.model, row.variant, row.severity) == key]
-        observed = [float(np.mean([row.value for row in own if row.statistic == name])) for name in names]
-        found.append((*key, *observed))
+        matching = [row for row in rows if (row.model, row.variant, row.severity) == key]
+        observed = [
+            float(np.mean([row.value for row in matching if row.statistic == name])) for name in names
+        ]
+        cells.append((*key, *observed))
     heading = "Mean over corruptions and trainings"
-    return StudyTable("values", heading, ("model", "variant", "severity", *map(title, names)), found)
+    return StudyTable("values", heading, ("model", "variant", "severity", *map(title, names)), cells)
 
 
 def shifted_checks(rows: Sequence[Row], statistic: str, reading: str) -> list[Row]:
@@ -101,57 +103,60 @@ def shifted_checks(rows: Sequence[Row], statistic: str, reading: str) -> list[Ro
 def _passes(rows: Sequence[Row]) -> StudyTable:
     """Return the shares of groups that pass by P21's rule, ours and printed, by severity."""
     severities = sorted({row.severity for row in rows if row.severity})
-    found: list[tuple[Cell, ...]] = []
+    cells: list[tuple[Cell, ...]] = []
     for statistic, check in TABLE_4_CHECKS.items():
         for reading in READINGS:
-            own = shifted_checks(rows, statistic, reading)
-            ours = [1.0 - beyond([row for row in own if row.severity == one]).rate for one in severities]
-            printed = [TABLE_4[check][reading][one - 1] / CORRUPTIONS for one in severities]
-            found += [(check, reading, "here", *ours), (check, reading, "printed", *printed)]
-    columns = ("check", "model", "whose", *(f"severity {one}" for one in severities))
+            checks = shifted_checks(rows, statistic, reading)
+            ours = [
+                1.0 - beyond([row for row in checks if row.severity == severity]).rate
+                for severity in severities
+            ]
+            printed = [TABLE_4[check][reading][severity - 1] / CORRUPTIONS for severity in severities]
+            cells += [(check, reading, "here", *ours), (check, reading, "printed", *printed)]
+    columns = ("check", "model", "whose", *(f"severity {severity}" for severity in severities))
     heading = "Share of groups that pass, as in Table 4: recalibrated models, not beyond all replicates"
-    return StudyTable("passes", heading, columns, found)
+    return StudyTable("passes", heading, columns, cells)
 
 
 def by_corruption(rows: Sequence[Row]) -> StudyTable:
     """Return which share of the trainings passes, by corruption and severity."""
-    found: list[tuple[Cell, ...]] = []
+    cells: list[tuple[Cell, ...]] = []
     for statistic, check in TABLE_4_CHECKS.items():
         for reading in READINGS:
-            own = shifted_checks(rows, statistic, reading)
-            for key in dict.fromkeys((row.kind, row.severity) for row in own):
-                passed = [not row.certain for row in own if (row.kind, row.severity) == key]
-                found.append((check, reading, *key, len(passed), float(np.mean(passed))))
+            checks = shifted_checks(rows, statistic, reading)
+            for key in dict.fromkeys((row.kind, row.severity) for row in checks):
+                passed = [not row.certain for row in checks if (row.kind, row.severity) == key]
+                cells.append((check, reading, *key, len(passed), float(np.mean(passed))))
     columns = ("check", "model", "corruption", "severity", "trainings", "passed")
     title = "Share of the trainings that pass, recalibrated models"
-    return StudyTable("corruptions", title, columns, found, on_page=False, in_json=True)
+    return StudyTable("corruptions", title, columns, cells, on_page=False, in_json=True)
 
 
 def _by_severity(rows: Sequence[Row]) -> StudyTable:
-    found: list[tuple[Cell, ...]] = []
+    cells: list[tuple[Cell, ...]] = []
     for key in dict.fromkeys(map(_key, _ordered(rows))):
-        own = [row for row in rows if _key(row) == key]
+        matching = [row for row in rows if _key(row) == key]
         model, variant, hypothesis, statistic, severity = key
-        fails = failing(own)
-        found.append(
+        fails = failing(matching)
+        cells.append(
             (
                 model,
                 variant,
                 hypothesis,
                 title(str(statistic)),
                 severity,
-                *(float(np.mean([getattr(row, name) for row in own])) for name in ("value", "expected")),
-                float(np.mean([row.sharpness for row in own])),
+                *(float(np.mean([getattr(row, name) for row in matching])) for name in ("value", "expected")),
+                float(np.mean([row.sharpness for row in matching])),
                 fails.rate,
                 fails.interval,
-                sum(row.certain for row in own) / len(own),
-                sum(row.member <= LEVEL for row in own) / len(own),
+                sum(row.certain for row in matching) / len(matching),
+                sum(row.member <= LEVEL for row in matching) / len(matching),
             )
         )
     columns = ("model", "variant", "hypothesis", "check", "severity", "observed", "expected", "sharpness")
     rules = ("fails", "interval", "p is 0 or 1", "counting the truth")
     heading = "Share of groups (corruptions and trainings) whose check fails, by severity"
-    return StudyTable("severities", heading, columns + rules, found, on_page=False)
+    return StudyTable("severities", heading, columns + rules, cells, on_page=False)
 
 
 def _ordered(rows: Sequence[Row]) -> list[Row]:
@@ -179,10 +184,15 @@ def failures_picture(rows: Sequence[Row]) -> Picture:
         hypotheses = ("independent",) if model == "single network" else ("bayesian", "independent")
         for hypothesis in hypotheses:
             key = (model, "raw", hypothesis, ECE)
-            own = [row for row in rows if _key(row)[:4] == key]
-            shares = {one: failing([row for row in own if row.severity == one]) for one in severities}
+            matching = [row for row in rows if _key(row)[:4] == key]
+            shares = {
+                severity: failing([row for row in matching if row.severity == severity])
+                for severity in severities
+            }
             named: dict[str, tuple[float, Interval | None]]
-            named = {f"severity {one}": (share.rate, share.interval) for one, share in shares.items()}
+            named = {
+                f"severity {severity}": (share.rate, share.interval) for severity, share in shares.items()
+            }
             lines[f"{model}, {hypothesis}"] = named
     return intervals_picture(f"Rejections at level {LEVEL:g}", "share of data sets rejected", lines)
 
@@ -203,13 +213,13 @@ def _key(row: Row) -> tuple[str, str, str, str, int]:
 
 def _counts(rows: Sequence[Row]) -> StudyTable:
     """Return the shares of groups that fail: all severities together, corrupted images only."""
-    found: list[tuple[Cell, ...]] = []
+    cells: list[tuple[Cell, ...]] = []
     corrupted = [row for row in rows if row.severity]
     for key in dict.fromkeys(_key(row)[:4] for row in corrupted):
-        own = [row for row in corrupted if _key(row)[:4] == key]
-        fails = failing(own)
-        certain = sum(row.certain for row in own) / len(own)
-        found.append((*key[:3], title(key[3]), len(own), fails.rate, fails.interval, certain))
+        matching = [row for row in corrupted if _key(row)[:4] == key]
+        fails = failing(matching)
+        certain = sum(row.certain for row in matching) / len(matching)
+        cells.append((*key[:3], title(key[3]), len(matching), fails.rate, fails.interval, certain))
     columns = ("model", "variant", "hypothesis", "check", "groups", "fails", "interval", "p is 0 or 1")
     heading = f"Share of groups of corrupted images whose check fails at level {LEVEL:g}"
-    return StudyTable("counts", heading, columns, found)
+    return StudyTable("counts", heading, columns, cells)

@@ -82,11 +82,13 @@ class LocationSize:
 def work(size: LocationSize, run: Run) -> Findings:
     """Rank data sets of four kinds among the replicates of one model, then ask for fewer members."""
     theta = ndtri((np.arange(_BELIEF) + 0.5) / _BELIEF)
-    given = Gaussian(np.tile(theta, (size.n, 1)), np.ones((size.n, _BELIEF)), member_axis=1)
+    predictions = Gaussian(np.tile(theta, (size.n, 1)), np.ones((size.n, _BELIEF)), member_axis=1)
     example = 0.5 + run.generator(0).normal(size=size.n)
-    check = predictive_check(given, example, statistics=[NAME], n_resamples=size.replicates, rng=run.seed)
+    check = predictive_check(
+        predictions, example, statistics=[NAME], n_resamples=size.replicates, rng=run.seed
+    )
     nulls = {name: check.under(name).checks[NAME].null_distribution for name in HYPOTHESES}
-    bound = quantile_calibration_error.bind(given)
+    bound = quantile_calibration_error.bind(predictions)
     shares: dict[tuple[str, str], Share] = {}
     rows = []
     for place, (data, (draw, expected)) in enumerate(DATA.items()):
@@ -169,14 +171,14 @@ def _one_observation(size: LocationSize, run: Run) -> Claim:
 
     generator = run.generator(3)
     labels = generator.normal(size=size.data_sets) + generator.normal(size=size.data_sets)
-    found = kstest(ndtr(labels / np.sqrt(2.0)), "uniform")
+    result = kstest(ndtr(labels / np.sqrt(2.0)), "uniform")
     return Claim(
         "P21 Sec. 3.1, App. D",
         "F(y) of a single observation is uniformly distributed",
         "proved",
         f"eq. 3.1, {size.data_sets} draws of theta with one observation each: largest distance from uniform "
-        f"{shown(float(found.statistic))}, p {shown(float(found.pvalue))}",
-        "confirmed" if found.pvalue > LEVEL else "not confirmed",
+        f"{shown(float(result.statistic))}, p {shown(float(result.pvalue))}",
+        "confirmed" if result.pvalue > LEVEL else "not confirmed",
     )
 
 
@@ -196,22 +198,22 @@ def _few_ranks(task: _FewTask) -> tuple[float, float, float, bool]:
     """
     generator = np.random.default_rng([*task.seed, task.members, task.repetition])
     sample = LocationWorld(n_members=task.members).draw(task.n, rng=generator)
-    given = sample.predictions
-    assert isinstance(given, Gaussian)
-    found = predictive_check(
-        given,
+    predictions = sample.predictions
+    assert isinstance(predictions, Gaussian)
+    check = predictive_check(
+        predictions,
         sample.labels,
         statistics=[NAME],
         hypothesis="bayesian",
         n_resamples=task.replicates,
         rng=generator,
     ).checks[NAME]
-    own = given.mean[:, generator.integers(task.members)] + generator.normal(size=task.n)
-    value = float(quantile_calibration_error(given, own))
-    null = found.null_distribution
-    assert null is not None and found.details.member_pvalue is not None
+    replicate = predictions.mean[:, generator.integers(task.members)] + generator.normal(size=task.n)
+    value = float(quantile_calibration_error(predictions, replicate))
+    null = check.null_distribution
+    assert null is not None and check.details.member_pvalue is not None
     extreme = bool((null < value).all() or (null > value).all())
-    return found.pvalue, found.details.member_pvalue, monte_carlo_pvalue(value, null, "two-sided")[0], extreme
+    return check.pvalue, check.details.member_pvalue, monte_carlo_pvalue(value, null, "two-sided")[0], extreme
 
 
 def _few_members(size: LocationSize, run: Run) -> tuple[StudyTable, dict[int, dict[str, Share]]]:
@@ -222,18 +224,18 @@ def _few_members(size: LocationSize, run: Run) -> tuple[StudyTable, dict[int, di
         for repetition in range(size.repetitions)
     ]
     ranks = np.array(run.map(_few_ranks, tasks), dtype=float).reshape(len(size.members), size.repetitions, 4)
-    found = {}
-    for members, own in zip(size.members, ranks, strict=True):
-        counts = [*(own[:, :3] <= LEVEL).sum(axis=0), own[:, 3].sum()]
+    shares = {}
+    for members, ranks_of in zip(size.members, ranks, strict=True):
+        counts = [*(ranks_of[:, :3] <= LEVEL).sum(axis=0), ranks_of[:, 3].sum()]
         names = ("a member", "new mean", "new mean, member p", "p is 0 or 1")
         order = (counts[2], counts[0], counts[1], counts[3])
-        found[members] = {
+        shares[members] = {
             name: Share(int(count), size.repetitions) for name, count in zip(names, order, strict=True)
         }
     rows = [
         (members, case, share.rate, share.interval)
-        for members, own in found.items()
-        for case, share in own.items()
+        for members, shares_of in shares.items()
+        for case, share in shares_of.items()
     ]
     title = (
         f"Bayesian check with few members (n = {size.few_n}, {size.repetitions} data sets, {size.replicates} "
@@ -241,20 +243,20 @@ def _few_members(size: LocationSize, run: Run) -> tuple[StudyTable, dict[int, di
     )
     return StudyTable(
         "few-members", title, ("members", "labels and rule", "rejected", "interval"), rows
-    ), found
+    ), shares
 
 
-def _member_claims(found: dict[int, dict[str, Share]]) -> list[Claim]:
-    fewest = min(found)
-    own = found[fewest]
+def _member_claims(shares: dict[int, dict[str, Share]]) -> list[Claim]:
+    fewest = min(shares)
+    few = shares[fewest]
     return [
         Claim(
             "P21 Sec. 2.4, Algorithm 1",
             "with few members the check also keeps its level for a new draw from the posterior",
             "",
-            f"with {fewest} members a new mean is rejected in {own['new mean']}, counting the truth as one "
-            f"more member in {own['new mean, member p']}, and labels of a member in {own['a member']}",
-            at_most(own["new mean"], LEVEL),
+            f"with {fewest} members a new mean is rejected in {few['new mean']}, counting the truth as one "
+            f"more member in {few['new mean, member p']}, and labels of a member in {few['a member']}",
+            at_most(few["new mean"], LEVEL),
             "for the paper p(theta) of an ensemble is the mixture of its members; a new draw from the "
             "posterior lies outside all of m members in up to 2 / (m + 1)",
             further=True,

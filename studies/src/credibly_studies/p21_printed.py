@@ -176,12 +176,12 @@ class PrintedSize:
 
 def bounds() -> dict[str, tuple[int, int, int]]:
     """Return, by data set, how many of 40 checks at least differ, mistrust a good and trust a bad model."""
-    found = {}
+    limits = {}
     for name, row in DROPOUT.items():
         gaps = [bayesian - independent for bayesian, independent in (row.picp, row.calibration)]
         mistrust, trust = (sum(max(sign * gap, 0) for gap in gaps) for sign in (1, -1))
-        found[name] = (mistrust + trust, mistrust, trust)
-    return found
+        limits[name] = (mistrust + trust, mistrust, trust)
+    return limits
 
 
 def work(size: PrintedSize, run: Run) -> Findings:
@@ -239,9 +239,9 @@ NOMINAL = 0.95
 
 
 def _claims() -> list[Claim]:
-    found = bounds()
-    differ, mistrust, trust = (sum(one[at] for one in found.values()) for at in range(3))
-    checks = 2 * SEEDS * len(found)
+    limits = bounds()
+    differ, mistrust, trust = (sum(limit[at] for limit in limits.values()) for at in range(3))
+    checks = 2 * SEEDS * len(limits)
     calibration = sum(abs(row.calibration[0] - row.calibration[1]) for row in DROPOUT.values())
     worst = {name: own > max(others) for name, (others, own) in CALIBRATION.items() if name != "boston"}
     apart = {name: TABLES_2_3[name] for name in ("concrete", "power-plant")}

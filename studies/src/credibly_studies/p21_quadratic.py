@@ -107,10 +107,10 @@ class _Found:
 
 def work(size: QuadraticSize, run: Run) -> Findings:
     """Train on every data set, then check every model in both regions."""
-    found = run.map(_data_set, [_Task(size, run.seed, at) for at in range(size.data_sets)])
-    checks = {key: [one.checks[key] for one in found] for key in found[0].checks}
+    data_sets = run.map(_data_set, [_Task(size, run.seed, at) for at in range(size.data_sets)])
+    checks = {key: [data_set.checks[key] for data_set in data_sets] for key in data_sets[0].checks}
     drawings: dict[str, Drawing] = {
-        name: drawn(picture(functions)) for name, functions in found[0].functions.items()
+        name: drawn(picture(functions)) for name, functions in data_sets[0].functions.items()
     }
     return Findings((_table(checks),), claims(checks), drawings)
 
@@ -147,10 +147,10 @@ def _networks(task: _Task) -> tuple[Layers, Layers]:
                 arrays |= {f"{name}-weight{at}": weight, f"{name}-offset{at}": offset}
         return arrays
 
-    found = trained("p21-quadratic", settings, make)
+    trained_layers = trained("p21-quadratic", settings, make)
     places = range(len(size.hidden) + 1)
     ensemble, dropout = (
-        tuple((found[f"{name}-weight{at}"], found[f"{name}-offset{at}"]) for at in places)
+        tuple((trained_layers[f"{name}-weight{at}"], trained_layers[f"{name}-offset{at}"]) for at in places)
         for name in ("ensemble", "dropout")
     )
     return ensemble, dropout
@@ -170,32 +170,32 @@ def _data_set(task: _Task) -> _Found:
         sample = world.draw(size.n if test == "seen" else size.n_gap, rng=generator)
         whole = _gaussian(outputs_of(ensemble, sample.features, activation=_ACTIVATION))
         drop = _gaussian(outputs_of(copies, sample.features, kept, _ACTIVATION))
-        for model, given, hypothesis in (
+        for model, predictions, hypothesis in (
             ("independent ensemble", whole, "independent"),
             ("Bayesian ensemble", whole, "bayesian"),
             ("MC dropout", drop, "bayesian"),
         ):
-            found = predictive_check(
-                given,
+            check = predictive_check(
+                predictions,
                 sample.labels,
                 statistics=[CALIBRATION],
                 hypothesis=hypothesis,
                 n_resamples=size.replicates,
                 rng=generator,
             ).checks[CALIBRATION]
-            fails = is_beyond_replicates(found)
+            fails = is_beyond_replicates(check)
             checks[model, region] = Checked(
-                paper_pvalue(found),
-                found.details.sharpness,
+                paper_pvalue(check),
+                check.details.sharpness,
                 fails,
-                found.statistic,
-                _enclosed(given, sample.features[:, 0]),
+                check.statistic,
+                _enclosed(predictions, sample.features[:, 0]),
             )
         if task.data_set == 0 and test == "gap":
             x, labels = sample.features[:, 0], sample.labels
             functions = {
-                f"functions-{name}": member_functions(given, labels, x=x, rng=0)
-                for name, given in (("ensemble", whole), ("dropout", drop))
+                f"functions-{name}": member_functions(predictions, labels, x=x, rng=0)
+                for name, predictions in (("ensemble", whole), ("dropout", drop))
             }
     return _Found(checks, functions)
 
@@ -205,9 +205,9 @@ def _gaussian(outputs: HostArray) -> Gaussian:
     return Gaussian(np.ascontiguousarray(mean.T), np.ascontiguousarray(std.T), member_axis=1)
 
 
-def _enclosed(given: Gaussian, x: HostArray) -> float:
+def _enclosed(gaussian: Gaussian, x: HostArray) -> float:
     """Return at which share of the places the true mean, (x - 1)^2, lies between means of members."""
-    means, truth = np.asarray(given.mean), (x - 1.0) ** 2
+    means, truth = np.asarray(gaussian.mean), (x - 1.0) ** 2
     return float(((means.min(axis=1) <= truth) & (truth <= means.max(axis=1))).mean())
 
 
@@ -216,10 +216,13 @@ Checks = Mapping[tuple[str, str], Sequence[Checked]]
 
 def _table(checks: Checks) -> StudyTable:
     rows: list[tuple[Cell, ...]] = []
-    for (model, region), own in checks.items():
+    for (model, region), outcomes in checks.items():
         printed = TABLE_1[model][list(REGIONS).index(region)]
-        share = Share(sum(one.fails for one in own), len(own))
-        medians = (float(np.median([getattr(one, name) for one in own])) for name in ("pvalue", "sharpness"))
+        share = Share(sum(outcome.fails for outcome in outcomes), len(outcomes))
+        medians = (
+            float(np.median([getattr(outcome, name) for outcome in outcomes]))
+            for name in ("pvalue", "sharpness")
+        )
         rows.append((model, region, *medians, share.rate, share.interval, *printed))
     columns = (
         "model", "where", "p, median", "sharpness, median", "beyond all replicates", "interval", "p, printed",
@@ -243,12 +246,12 @@ def claims(checks: Checks) -> list[Claim]:
     """
 
     def failing(model: str, region: str) -> Share:
-        own = checks[model, region]
-        return Share(sum(one.fails for one in own), len(own))
+        outcomes = checks[model, region]
+        return Share(sum(outcome.fails for outcome in outcomes), len(outcomes))
 
     def wider(model: str, other: str, region: str, other_region: str) -> tuple[float, Interval | None]:
         first, second = (
-            np.log([one.sharpness for one in checks[name, where]])
+            np.log([outcome.sharpness for outcome in checks[name, where]])
             for name, where in ((model, region), (other, other_region))
         )
         return over_repetitions(first - second)
@@ -268,7 +271,9 @@ def claims(checks: Checks) -> list[Claim]:
             ]
         )
     )
-    held = {name: over_repetitions(np.array([one.enclosed for one in checks[name, gap]])) for name in grown}
+    enclosed = {
+        name: over_repetitions(np.array([one.enclosed for one in checks[name, gap]])) for name in grown
+    }
     return [
         Claim(
             *GAP_FAILS,
@@ -302,8 +307,8 @@ def claims(checks: Checks) -> list[Claim]:
             "in the gap the means of MC dropout and of the Bayesian ensemble encompass the true function",
             "drawn",
             "share of the gap between the lowest and the highest mean: "
-            + "; ".join(f"{name} {told(*one)}" for name, one in held.items()),
-            any_of(all_of(*(above(one[1], 0.5) for one in held.values()))),
+            + "; ".join(f"{name} {told(*one)}" for name, one in enclosed.items()),
+            any_of(all_of(*(above(one[1], 0.5) for one in enclosed.values()))),
             "ten briefly trained networks cannot deny it; the independent reading has the same band, but "
             "no member that is a function",
         ),

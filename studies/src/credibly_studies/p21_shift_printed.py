@@ -65,14 +65,14 @@ snow | independent | 0.20 0.00 0.00 0.00 0.00 | 1.00 1.00 1.00 1.00 1.00
 
 
 def _read() -> dict[tuple[str, str], dict[str, tuple[float, ...]]]:
-    found = {}
+    tables = {}
     for line in _TEXT.strip().splitlines():
         corruption, model, accuracy, ece = (part.strip() for part in line.split("|"))
-        found[corruption, model] = {
+        tables[corruption, model] = {
             "accuracy": () if accuracy == "-" else tuple(map(float, accuracy.split())),
             "ECE": tuple(map(float, ece.split())),
         }
-    return found
+    return tables
 
 
 PVALUES = _read()

@@ -113,10 +113,10 @@ def work(size: UciSize, run: Run) -> Findings:
     # the dearest model first, so that no worker is left alone with it
     tasks = [_Task(name, model, size, run.seed) for model in reversed(MODELS) for name in size.data_sets]
     parts = run.map(_one_model, tasks)
-    rows = [row for own, _, _ in parts for row in own]
+    rows = [row for rows_of_model, _, _ in parts for row in rows_of_model]
     rows.sort(key=lambda row: (size.data_sets.index(row.data), MODELS.index(row.model)))
     curves = parts[len(size.data_sets) - 1][2]  # of the last model on the last, smallest data set
-    chosen = {(task.name, task.model): own for task, (_, own, _) in zip(tasks, parts, strict=True)}
+    chosen = {(task.name, task.model): setting for task, (_, setting, _) in zip(tasks, parts, strict=True)}
     drawings: dict[str, Drawing] = {f"pit-{name}": drawn(picture(curve)) for name, curve in curves.items()}
     return Findings(tables(rows, chosen), (), drawings)
 
@@ -149,20 +149,20 @@ def _one_model(task: _Task) -> tuple[list[Row], str, dict[str, EnvelopeCurve]]:
     size = task.size
     splits = splits_of(task.name, size.splits)
     place = MODELS.index(task.model)
-    found = _fitted(task, splits)
+    arrays = _fitted(task, splits)
     rows: list[Row] = []
     curves: dict[str, EnvelopeCurve] = {}
     for split in range(size.splits):
-        given = predictions({name: values[split] for name, values in found.items() if name != "setting"})
+        predicted = predictions({name: values[split] for name, values in arrays.items() if name != "setting"})
         seed = np.random.default_rng([*task.seed, DATA_SETS.index(task.name), place, split, 1])
-        rows += _checked(task, split, given, splits.test_y[split], seed)
+        rows += _checked(task, split, predicted, splits.test_y[split], seed)
         if task.model == _SHOWN and split == 0:
             labels = splits.test_y[0]
             curves = {
-                "bayesian": pit_test(given, labels, hypothesis="bayesian", levels=20, rng=0),
-                "independent": pit_test(given, labels, hypothesis="independent", levels=20, rng=0),
+                "bayesian": pit_test(predicted, labels, hypothesis="bayesian", levels=20, rng=0),
+                "independent": pit_test(predicted, labels, hypothesis="independent", levels=20, rng=0),
             }
-    rate, decay, dropout = map(float, found["setting"])
+    rate, decay, dropout = map(float, arrays["setting"])
     chosen = f"rate {rate:g}, decay {decay:g}" + (f", dropout {dropout:g}" if dropout else "")
     return rows, chosen if task.model in NETWORKS else "", curves
 
@@ -187,19 +187,24 @@ def _fitted(task: _Task, splits: Splits) -> Arrays:
         if task.model not in NETWORKS:
             return {**ridge(splits), "setting": np.zeros(3)}
         network, generator = NETWORKS[task.model], np.random.default_rng(address)
-        layers, own = tuned(network, splits, training, grid, generator)
-        said = network.says(layers, splits.test_x, size.draws, own.dropout, generator)
-        return {**said, "setting": np.array([own.learning_rate, own.decay, own.dropout])}
+        layers, training_chosen = tuned(network, splits, training, grid, generator)
+        output = network.says(layers, splits.test_x, size.draws, training_chosen.dropout, generator)
+        return {
+            **output,
+            "setting": np.array(
+                [training_chosen.learning_rate, training_chosen.decay, training_chosen.dropout]
+            ),
+        }
 
     return dict(trained("p21-uci", settings, make))
 
 
 def _checked(
-    task: _Task, split: int, given: RealPredictions, labels: HostArray, generator: np.random.Generator
+    task: _Task, split: int, predictions: RealPredictions, labels: HostArray, generator: np.random.Generator
 ) -> Sequence[Row]:
-    single = given.n_members == 1
+    single = predictions.n_members == 1
     check = predictive_check(
-        given,
+        predictions,
         labels,
         statistics=list(STATISTICS),
         hypothesis="independent" if single else "both",
@@ -207,9 +212,9 @@ def _checked(
         rng=generator,
     )
     values = {
-        "mse": float(rmse(given, labels)) ** 2,  # of standardised targets, as printed
-        "picp": float(as_in("P21", picp)(given, labels)),
-        "calibration": float(as_in("P21", quantile_calibration_error)(given, labels)),
+        "mse": float(rmse(predictions, labels)) ** 2,  # of standardised targets, as printed
+        "picp": float(as_in("P21", picp)(predictions, labels)),
+        "calibration": float(as_in("P21", quantile_calibration_error)(predictions, labels)),
     }
     return [
         Row(
@@ -252,10 +257,10 @@ AS_PRINTED = UciSize(
 """The printed training: ``dataclasses.replace(UCI, full=AS_PRINTED).run("full")``."""
 
 
-def judge(found: Tables, size: UciSize) -> list[Claim]:
+def judge(tables: Tables, size: UciSize) -> list[Claim]:
     """Judge the tables; only the printed grid and epochs are the printed design."""
     design: Design = "as printed" if size == AS_PRINTED else "another"
-    return [dataclasses.replace(claim, design=design) for claim in claims(found, size)]
+    return [dataclasses.replace(claim, design=design) for claim in claims(tables, size)]
 
 
 UCI = Study(

@@ -79,14 +79,14 @@ def tables(rows: Sequence[Row], chosen: Mapping[tuple[str, str], str]) -> tuple[
 
 
 def _printed_beside(rows: Sequence[Row], chosen: Mapping[tuple[str, str], str]) -> StudyTable:
-    found: list[tuple[Cell, ...]] = []
-    for (data, model), own in _grouped(rows, "data", "model").items():
-        values = list({row.split: row.values for row in own}.values())
+    lines: list[tuple[Cell, ...]] = []
+    for (data, model), matching in _grouped(rows, "data", "model").items():
+        values = list({row.split: row.values for row in matching}.values())
         mse, coverage, error = (
             float(np.mean([one[name] for one in values])) for name in ("mse", "picp", "calibration")
         )
         printed = TABLES_2_3.get(data, {}).get(model)
-        cells = [_passes(own, name) for name in CALIBRATION]
+        cells = [_passes(matching, name) for name in CALIBRATION]
         theirs: tuple[Cell, ...] = (None,) * 5
         if printed is not None:
             theirs = (
@@ -98,14 +98,14 @@ def _printed_beside(rows: Sequence[Row], chosen: Mapping[tuple[str, str], str]) 
             )
         ours: tuple[Cell, ...] = (mse, coverage, cells[0], error, cells[1])
         pairs = [cell for pair in zip(ours, theirs, strict=True) for cell in pair]
-        found.append((data, model, *pairs, chosen.get((data, model), "")))
+        lines.append((data, model, *pairs, chosen.get((data, model), "")))
     names = ("MSE", "PICP", "PICP passes", "calibration error", "calibration passes")
     columns = [column for name in names for column in (name, f"{name}, printed")]
     splits = len({row.split for row in rows})
     heading = (
         f"Tables 2 and 3: means over splits; passes of {splits} (printed: of {SEEDS}), Bayesian (independent)"
     )
-    return StudyTable("models", heading, ("data", "model", *columns, "setting"), found)
+    return StudyTable("models", heading, ("data", "model", *columns, "setting"), lines)
 
 
 def _passes(rows: Sequence[Row], statistic: str) -> str:
@@ -120,21 +120,23 @@ def _brackets(passes: Sequence[int]) -> str:
 
 
 def _by_model(rows: Sequence[Row]) -> StudyTable:
-    found = []
-    for (model, hypothesis, statistic), own in _grouped(rows, "model", "hypothesis", "statistic").items():
-        ours = share(own, "fails")
-        found.append(
+    cells = []
+    for (model, hypothesis, statistic), matching in _grouped(
+        rows, "model", "hypothesis", "statistic"
+    ).items():
+        ours = share(matching, "fails")
+        cells.append(
             (
                 model,
                 hypothesis,
                 title(statistic),
-                len(own),
-                share(own, "paper_fails").rate,
+                len(matching),
+                share(matching, "paper_fails").rate,
                 ours.rate,
                 ours.interval,
-                share(own, "adjusted_fails").rate,
-                share(own, "member_fails").rate,
-                float(np.mean([row.direction == "above" for row in own])),
+                share(matching, "adjusted_fails").rate,
+                share(matching, "member_fails").rate,
+                float(np.mean([row.direction == "above" for row in matching])),
             )
         )
     columns = (
@@ -150,7 +152,7 @@ def _by_model(rows: Sequence[Row]) -> StudyTable:
         "above",
     )
     note = "Share of splits that fail, all data sets together (the interval takes splits as independent)"
-    return StudyTable("failures", note, columns, found)
+    return StudyTable("failures", note, columns, cells)
 
 
 FAR = 0.1
@@ -162,50 +164,50 @@ DIVERGED = 5.0
 
 def says_nothing(tables: Tables) -> dict[str, str]:
     """Return data sets whose baselines were not trained to what is printed, and the first such model."""
-    found: dict[str, str] = {}
+    reasons: dict[str, str] = {}
     for row in tables["models"]:
         if row["model"] in (DROPOUT, RIDGE) or row["PICP, printed"] is None:
             continue
         off = abs(row["PICP"] - row["PICP, printed"]) > FAR or row["MSE"] > DIVERGED * row["MSE, printed"]
         if off:
-            found.setdefault(row["data"], row["model"])
-    return found
+            reasons.setdefault(row["data"], row["model"])
+    return reasons
 
 
 def _printed_form(tables: Tables) -> dict[str, dict[str, Printed]]:
     """Return our numbers as the paper prints its own, by data set and model."""
-    found: dict[str, dict[str, Printed]] = {}
+    printed: dict[str, dict[str, Printed]] = {}
     for row in tables["models"]:
         counts = [
             tuple(int(part.strip("() ")) for part in str(row[name]).split(" "))
             for name in ("PICP passes", "calibration passes")
         ]
-        found.setdefault(row["data"], {})[row["model"]] = Printed(
+        printed.setdefault(row["data"], {})[row["model"]] = Printed(
             row["MSE"], row["PICP"], counts[0], row["calibration error"], counts[1]
         )
-    return found
+    return printed
 
 
 def claims(tables: Tables, size: UciLike) -> list[Claim]:
     """Return what the checks say about P21's sentences, on the data sets that say something."""
     silent = says_nothing(tables)
     everything = _printed_form(tables)
-    given = {data: rows for data, rows in everything.items() if data not in silent and DROPOUT in rows}
+    telling = {data: rows for data, rows in everything.items() if data not in silent and DROPOUT in rows}
     why = "say nothing: " + ", ".join(f"{data} ({model})" for data, model in silent.items()) if silent else ""
-    return [*_both_ways(given, size, why), _orders(given, why), *_bullets(everything, given, why)]
+    return [*_both_ways(telling, size, why), _orders(telling, why), *_bullets(everything, telling, why)]
 
 
-def _both_ways(given: Tables2, size: UciLike, why: str) -> list[Claim]:
+def _both_ways(telling: Tables2, size: UciLike, why: str) -> list[Claim]:
     """Return what it changes to read dropout as one of its members: lower bounds from counts of passes."""
     gaps = [
         bayesian - independent
-        for rows in given.values()
+        for rows in telling.values()
         for bayesian, independent in (rows[DROPOUT].picp_passes, rows[DROPOUT].calibration_passes)
     ]
     total = size.splits * len(gaps)
     mistrust, trust = (Share(sum(max(sign * gap, 0) for gap in gaps), total, "checks") for sign in (1, -1))
     differ = Share(mistrust.count + trust.count, total, "checks")
-    where = f"{', '.join(given) or 'no data set'}: at least"
+    where = f"{', '.join(telling) or 'no data set'}: at least"
 
     def existing(found: Share) -> Outcome:
         return any_of(more_than(found, LEVEL)) if found.total else "cannot tell"
@@ -242,27 +244,27 @@ ALMOST = 0.9
 """A share above this is called almost always."""
 
 
-def _orders(given: Tables2, why: str) -> Claim:
-    alone, mixed = (agreeing_pairs(given, dropout=one) for one in (False, True))
+def _orders(telling: Tables2, why: str) -> Claim:
+    alone, mixed = (agreeing_pairs(telling, dropout=dropout) for dropout in (False, True))
     pairs = Share(alone[0], sum(alone), "pairs")
     return Claim(
         *ORDER,
         "",
-        f"{', '.join(given) or 'no data set'}: {alone[0]} pairs of models agree, {alone[1]} differ; "
+        f"{', '.join(telling) or 'no data set'}: {alone[0]} pairs of models agree, {alone[1]} differ; "
         f"with MC dropout {mixed[0]} and {mixed[1]}",
         more_than(pairs, 0.5) if pairs.total else "cannot tell",
         why,
     )
 
 
-def _bullets(everything: Tables2, given: Tables2, why: str) -> list[Claim]:
+def _bullets(everything: Tables2, telling: Tables2, why: str) -> list[Claim]:
     """Return App. A's other items, each on the data sets that it names."""
 
     def judged(
         claim: tuple[str, str], names: Sequence[str], rule: Callable[[Rows2], bool], words: str
     ) -> Claim:
         outcomes: list[Outcome] = [
-            holds([rule(given[name])]) if name in given else "cannot tell" for name in names
+            holds([rule(telling[name])]) if name in telling else "cannot tell" for name in names
         ]
         found = "; ".join(f"{name} {_dropout(everything[name])}" for name in names if name in everything)
         return Claim(*claim, "", f"{words}: {found or 'not run'}", all_of(*outcomes), why)
@@ -319,12 +321,12 @@ def _bullets(everything: Tables2, given: Tables2, why: str) -> list[Claim]:
 
 
 def _dropout(rows: Rows2) -> str:
-    own = rows.get(DROPOUT)
-    if own is None:
+    row = rows.get(DROPOUT)
+    if row is None:
         return "not run"
     return (
-        f"{shown(own.calibration)}, {_brackets(own.calibration_passes)}, {shown(own.picp)}, "
-        f"{_brackets(own.picp_passes)}"
+        f"{shown(row.calibration)}, {_brackets(row.calibration_passes)}, {shown(row.picp)}, "
+        f"{_brackets(row.picp_passes)}"
     )
 
 

@@ -194,8 +194,8 @@ def networks_of(layers: Layers, group: int, members: int) -> Layers:
     Layers
         Of `members` networks.
     """
-    own = slice(group * members, (group + 1) * members)
-    return tuple((weight[own], offset[own]) for weight, offset in layers)
+    members_of_group = slice(group * members, (group + 1) * members)
+    return tuple((weight[members_of_group], offset[members_of_group]) for weight, offset in layers)
 
 
 def repeated(layers: Layers, times: int) -> Layers:

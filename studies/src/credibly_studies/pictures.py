@@ -123,13 +123,13 @@ def debiasing_picture(by_raters: Mapping[int, LossDecomposition], whole: LossDec
     unbiased = np.array([part.epistemic.value for part in parts])
     plugin = np.array([part.plugin.epistemic.value for part in parts])
     low, high = np.array([part.epistemic.interval() for part in parts]).T
-    held = int(((low <= reference) & (reference <= high)).sum())
+    n_inside = int(((low <= reference) & (reference <= high)).sum())
     style: Style = {"markersize": 5, "linewidth": 1.2}
     errors = np.stack([unbiased - low, high - unbiased])
     label = "unbiased, 95 % interval"
     return Picture(
         "Debiasing against raters",
-        f"The interval of the unbiased loss contains the value of all raters in {held} of {len(low)} "
+        f"The interval of the unbiased loss contains the value of all raters in {n_inside} of {len(low)} "
         f"cases; with {raters[0]:g} raters the plug-in gives "
         f"{shown(float(plugin[0]))} instead of {shown(reference)} "
         f"(interval {shown_range((float(low[0]), float(high[0])))}).",

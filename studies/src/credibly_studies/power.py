@@ -94,8 +94,8 @@ class PowerWork:
             for name, tests, repetitions in several
             if tests
         }
-        found = power_findings(studies)
-        return dataclasses.replace(found, drawings={**found.drawings, **self.pictures})
+        findings = power_findings(studies)
+        return dataclasses.replace(findings, drawings={**findings.drawings, **self.pictures})
 
 
 @dataclasses.dataclass(frozen=True)
@@ -124,14 +124,14 @@ class Rates:
         Rates
             Counts of rejections.
         """
-        found = {}
+        rates = {}
         for row in records:
             total = int(row["repetitions"])
             levels = [name for name in row if name not in ("world", "test", "repetitions")]
-            found[str(row["world"]), str(row["test"])] = {
+            rates[str(row["world"]), str(row["test"])] = {
                 float(name): Share(round(float(row[name]) * total), total) for name in levels
             }
-        return cls(found)
+        return cls(rates)
 
     def curve(self, world: str, test: str) -> Curve:
         """Return how often a test rejects in a world, by level, up to the largest that is judged.
@@ -146,8 +146,8 @@ class Rates:
         mapping of float to Share
             Rejections among data sets.
         """
-        found = self.curves[world, test]
-        return {level: share for level, share in found.items() if level <= LARGEST_LEVEL}
+        curve = self.curves[world, test]
+        return {level: share for level, share in curve.items() if level <= LARGEST_LEVEL}
 
     def of(self, world: str, test: str, level: float = SPOKEN_LEVEL) -> Share:
         """Return how often a test rejects in a world at one level.
@@ -184,13 +184,13 @@ def _curves(studies: Mapping[str, PowerStudy]) -> StudyTable:
             world,
             test,
             study.repetitions,
-            *(float(study.rate(world, test, level=float(one))) for one in levels),
+            *(float(study.rate(world, test, level=float(level))) for level in levels),
         )
         for study in studies.values()
         for world in study.worlds
         for test in study.tests
     ]
-    columns = ("world", "test", "repetitions", *(f"{float(one):g}" for one in levels))
+    columns = ("world", "test", "repetitions", *(f"{float(level):g}" for level in levels))
     return StudyTable("curves", "Rejection rates over levels", columns, rows, on_page=False, in_json=True)
 
 

@@ -60,8 +60,8 @@ def real_set(data_set: str, model: str, rows: int) -> RealSet:
             Ensemble.from_logits(test_logits.astype(float)),
             test_labels.astype(np.int64),
         )
-    found, network = images(data_set), trained_network(data_set, model)
-    validation, test = found["validation"], found["test"]
+    data, network = images(data_set), trained_network(data_set, model)
+    validation, test = data["validation"], data["test"]
     return RealSet(
         network.predict(validation.pixels[:rows], seed=0),
         validation.labels[:rows],

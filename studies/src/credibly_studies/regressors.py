@@ -187,22 +187,22 @@ def tuned(
         Networks of all splits, and the setting.
     """
     decays, dropouts = ((0.0,), grid.dropouts) if network.dropouts else (grid.decays, (0.0,))
-    found: list[tuple[float, int, Layers, Training]] = []
+    fits: list[tuple[float, int, Layers, Training]] = []
     for rate, decay, dropout in itertools.product(grid.rates, decays, dropouts):
-        own = dataclasses.replace(training, learning_rate=rate, decay=decay, dropout=dropout)
+        settings = dataclasses.replace(training, learning_rate=rate, decay=decay, dropout=dropout)
         layers = fit_perceptrons(
             splits.train_x,
             splits.train_y,
             members=1,
             outputs=network.outputs,
             loss=network.loss,
-            training=own,
+            training=settings,
             generator=generator,
             levels=network.levels,
         )
-        found.append((_validation_loss(network, layers, splits), len(found), layers, own))
-    _, _, layers, own = min(found, key=lambda one: one[:2])
-    return layers, own
+        fits.append((_validation_loss(network, layers, splits), len(fits), layers, settings))
+    _, _, layers, settings = min(fits, key=lambda fit: fit[:2])
+    return layers, settings
 
 
 def _validation_loss(network: Network, layers: Layers, splits: Splits) -> float:
@@ -245,19 +245,19 @@ def _simultaneous(
     layers: Layers, inputs: HostArray, draws: int, dropout: float, generator: np.random.Generator
 ) -> Arrays:
     """Draw from every instance's distribution: the network at uniform levels."""
-    found = [
+    outputs = [
         outputs_of(layers, with_levels(inputs, generator.random(inputs.shape[:2])))[..., 0]
         for _ in range(draws)
     ]
-    return {"draws": np.stack(found, axis=-1).astype(np.float32)}
+    return {"draws": np.stack(outputs, axis=-1).astype(np.float32)}
 
 
 def _passes(
     layers: Layers, inputs: HostArray, draws: int, dropout: float, generator: np.random.Generator
 ) -> Arrays:
     """Draw masks once for all instances: a member is a network, and its predictions are one function."""
-    found = [outputs_of(layers, inputs, masks(layers, dropout, generator))[..., 0] for _ in range(draws)]
-    return {"passes": np.stack(found, axis=-1).astype(np.float32)}
+    outputs = [outputs_of(layers, inputs, masks(layers, dropout, generator))[..., 0] for _ in range(draws)]
+    return {"passes": np.stack(outputs, axis=-1).astype(np.float32)}
 
 
 NETWORKS: dict[str, Network] = {
@@ -274,10 +274,10 @@ MODELS = ("Bayesian ridge", *NETWORKS)
 
 def predictions(arrays: Arrays) -> RealPredictions:
     """Return what the arrays of one split of a model are."""
-    given = {name: values.astype(np.float64) for name, values in arrays.items()}
-    if "mean" in given:
-        return Gaussian(given["mean"], given["std"])
-    if "quantiles" in given:
-        return Quantiles(given["quantiles"], FLOW_LEVELS)
-    values = given["draws"] if "draws" in given else given["passes"][..., None]
+    doubles = {name: values.astype(np.float64) for name, values in arrays.items()}
+    if "mean" in doubles:
+        return Gaussian(doubles["mean"], doubles["std"])
+    if "quantiles" in doubles:
+        return Quantiles(doubles["quantiles"], FLOW_LEVELS)
+    values = doubles["draws"] if "draws" in doubles else doubles["passes"][..., None]
     return Samples(values, member_axis=1)

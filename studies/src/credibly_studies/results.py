@@ -193,7 +193,9 @@ class StudyResult(Result):
         return {
             "result.json": json.dumps(self.to_dict(), indent=1) + "\n",
             "result.md": self.markdown(),
-            **{f"{name}.json": json.dumps(one.to_dict()) for name, one in self.findings.details.items()},
+            **{
+                f"{name}.json": json.dumps(detail.to_dict()) for name, detail in self.findings.details.items()
+            },
         }
 
     def to_dict(self) -> dict[str, Any]:
@@ -223,7 +225,9 @@ class StudyResult(Result):
             For a page of the documentation.
         """
         parts = [claims_table(self.findings.claims).markdown()] if self.findings.claims else []
-        parts += [f"**{one.title}**\n\n{one.markdown()}" for one in self.findings.tables if one.on_page]
+        parts += [
+            f"**{table.title}**\n\n{table.markdown()}" for table in self.findings.tables if table.on_page
+        ]
         return "\n\n".join(parts) + "\n"
 
     def __str__(self) -> str:

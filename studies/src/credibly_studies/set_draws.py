@@ -226,13 +226,13 @@ def _walk_belief(credal: Belief, start: HostArray, n_steps: int, generator: np.r
     place = start.reshape(n * s, k)
     table = host.membership
     movable = table[table.sum(axis=1) > 1]
-    held = chains.masses[:, table.sum(axis=1) > 1] > 0
+    has_mass = chains.masses[:, table.sum(axis=1) > 1] > 0
     for _ in range(n_steps):
         direction = np.zeros_like(place)
         for column, row in enumerate(movable):
             noise = generator.standard_normal(place.shape) * row
             noise -= row * (noise.sum(axis=1, keepdims=True) / row.sum())
-            direction += noise * held[:, [column]]
+            direction += noise * has_mass[:, [column]]
         ahead = ray_lengths(chains, place, direction)
         behind = ray_lengths(chains, place, -direction)
         moving = np.isfinite(ahead) & np.isfinite(behind)

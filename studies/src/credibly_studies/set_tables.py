@@ -94,18 +94,18 @@ class TableSize:
 def _row(task: tuple[str, str, str, TableSize]) -> tuple[Cell, ...]:
     """Test one set in one way, and judge its combination on the test part."""
     data_set, model, way, size = task
-    given = real_set(data_set, model, size.rows)
+    data = real_set(data_set, model, size.rows)
     settings: dict[str, Any] = {"n_resamples": size.n_resamples} if way == LEARNED else {}
-    found = WAYS[way](given.validation, given.validation_labels, rng=0, **settings)
-    point, labels = found.details.combine(given.test), given.test_labels
+    result = WAYS[way](data.validation, data.validation_labels, rng=0, **settings)
+    point, labels = result.details.combine(data.test), data.test_labels
     hits = int(np.sum(np.argmax(point.probs, axis=1) == labels))
     return (
         data_set,
         model,
-        given.validation.n_members,
+        data.validation.n_members,
         way,
-        found.pvalue,
-        found.pvalue <= LEVEL,
+        result.pvalue,
+        result.pvalue <= LEVEL,
         float(accuracy(point, labels)),
         Share(hits, labels.size).interval,
         float(confidence_ece(point, labels)),
@@ -140,22 +140,22 @@ def _count(tables: Tables, way: str, model: str | None = None) -> Share:
     return Share(sum(bool(row["rejected"]) for row in rows), len(rows))
 
 
-def _sets(found: Share) -> str:
-    return f"{found.count} of {found.total} sets"
+def _sets(share: Share) -> str:
+    return f"{share.count} of {share.total} sets"
 
 
-def _more(found: Share) -> Outcome:
+def _more(share: Share) -> Outcome:
     """Return whether it holds of most sets; without any sets nothing is told."""
-    return more_than(found, 0.5) if found.total else "cannot tell"
+    return more_than(share, 0.5) if share.total else "cannot tell"
 
 
 def _often(shares: Sequence[Share]) -> Outcome:
     """Return whether at least half of the sets are rejected by each test; no if none ever is."""
-    if not all(one.total for one in shares):
+    if not all(share.total for share in shares):
         return "cannot tell"
-    if all(one.rate >= 0.5 for one in shares):
+    if all(share.rate >= 0.5 for share in shares):
         return "confirmed"
-    return "not confirmed" if not any(one.count for one in shares) else "cannot tell"
+    return "not confirmed" if not any(share.count for share in shares) else "cannot tell"
 
 
 def _better(
@@ -174,7 +174,7 @@ def _better(
         and model in (None, row["model"])
     ]
     sign = 1 if upwards else -1
-    return Share(sum(sign * one > sign * other for one, other in pairs), len(pairs))
+    return Share(sum(sign * value > sign * other for value, other in pairs), len(pairs))
 
 
 def _smaller(tables: Tables, way: str, first: str, second: str) -> Share:
@@ -188,13 +188,13 @@ def _smaller(tables: Tables, way: str, first: str, second: str) -> Share:
         for name in data
         if (name, first) in found and (name, second) in found
     ]
-    return Share(sum(one < other for one, other in pairs), len(pairs), "data sets")
+    return Share(sum(value < other for value, other in pairs), len(pairs), "data sets")
 
 
 def _curve(size: TableSize, run: Run) -> Any:
     """Return a picture of the mean of the last model of the first data set, on the test part."""
-    given = real_set(size.data_sets[0], size.models[-1], size.rows)
-    return drawn(picture(reliability_curve(given.test, given.test_labels, rng=run.seed)))
+    data = real_set(size.data_sets[0], size.models[-1], size.rows)
+    return drawn(picture(reliability_curve(data.test, data.test_labels, rng=run.seed)))
 
 
 _SEARCHED = ("M23, confidence ECE", "M23, classwise ECE")

@@ -16,7 +16,7 @@ from credibly.plots import INK, Picture, draws, mark
 from credibly.plots.simplex import TRIANGLE_AXES, in_triangle, triangle
 from credibly.predictions import Ensemble, Point, as_labels, as_point, as_predictions, paired
 from credibly.results.base import Result
-from credibly.statistics.batches import label_values
+from credibly.statistics.batches import one_hot
 from credibly.statistics.kde import KdeCe
 from credibly.statistics.pairwise import BandwidthPlan
 from credibly.statistics.protocol import Statistic
@@ -68,8 +68,8 @@ class SimplexMap(Result):
     @property
     def smallest(self) -> np.ndarray[Any, Any]:
         """The point with the smallest value."""
-        found: np.ndarray[Any, Any] = self.points[int(np.argmin(self.values))]
-        return found
+        point: np.ndarray[Any, Any] = self.points[int(np.argmin(self.values))]
+        return point
 
 
 def lattice(n_steps: int, *, inner: bool = False) -> np.ndarray[Any, Any]:
@@ -117,10 +117,10 @@ def error_over_simplex(
     """
     predictions, labels = paired(predictions, labels)
     require_integer(n_steps, "n_steps", 1)
-    given = as_predictions(predictions)
+    readable = as_predictions(predictions)
     statistic = KdeCe(bandwidth=bandwidth)  # type: ignore[arg-type]
-    batch = statistic.labels(given, labels)
-    point, notes = as_point(given)
+    batch = statistic.labels(readable, labels)
+    point, notes = as_point(readable)
     probs = to_host(point.probs).astype(np.float64, copy=False)
     if probs.shape[1] != 3:
         raise InputError(
@@ -134,7 +134,7 @@ def error_over_simplex(
     points = lattice(n_steps, inner=True)
     # points of the inner lattice have no zeros
     weights = softmax(with_one(np.log(points)) @ kernel_keys(probs, plan.number).T)
-    observed = to_host(label_values(batch, namespace(point.probs), namespace(point.probs).float64))[0]
+    observed = to_host(one_hot(batch, namespace(point.probs), namespace(point.probs).float64))[0]
     gap = weights @ observed.T - points
     return SimplexMap(
         name="local calibration error",
@@ -186,23 +186,25 @@ def error_over_weights(
     """
     predictions, labels = paired(predictions, labels)
     require_integer(n_steps, "n_steps", 1)
-    given = as_predictions(predictions)
-    if not isinstance(given, Ensemble) or given.n_members != 3:
+    readable = as_predictions(predictions)
+    if not isinstance(readable, Ensemble) or readable.n_members != 3:
         raise InputTypeError(
             "a map over weights",
             "needs an ensemble of three members",
-            f"got {given!r}",
+            f"got {readable!r}",
             "Select three members: `Ensemble(probs[:, [0, 1, 2]])`.",
         )
     chosen = as_statistic(statistic)
-    batch = chosen.labels(given, labels)
-    settled = chosen.bind(given.mean()).statistic
-    xp = namespace(given.probs)
+    batch = chosen.labels(readable, labels)
+    settled = chosen.bind(readable.mean()).statistic
+    xp = namespace(readable.probs)
     points = lattice(n_steps)
     values = []
     for weights in points:
-        mixed = xp.sum(given.probs * like(weights, given.probs, given.probs.dtype)[None, :, None], axis=1)
-        values.append(float(to_host(settled.bind(Point(mixed))(as_labels(given, batch)))[0]))
+        mixed = xp.sum(
+            readable.probs * like(weights, readable.probs, readable.probs.dtype)[None, :, None], axis=1
+        )
+        values.append(float(to_host(settled.bind(Point(mixed))(as_labels(readable, batch)))[0]))
     return SimplexMap(
         name=settled.name,
         over="weights",
@@ -210,9 +212,9 @@ def error_over_weights(
         points=points,
         values=np.array(values),
         support=None,
-        n=len(given),
+        n=len(readable),
         settings={**settled.settings(), "n_steps": n_steps},
-        notes=given.notes,
+        notes=readable.notes,
     )
 
 

@@ -79,12 +79,12 @@ class Run:
         list
             One result per task.
         """
-        found: dict[int, R] = {}
+        results: dict[int, R] = {}
         for place, result in self.engine.unordered(function, tasks):
-            found[place] = result
+            results[place] = result
             if self.progress is not None:
-                self.progress(len(found), len(tasks))
-        return [found[place] for place in range(len(tasks))]
+                self.progress(len(results), len(tasks))
+        return [results[place] for place in range(len(tasks))]
 
 
 @dataclasses.dataclass(frozen=True)

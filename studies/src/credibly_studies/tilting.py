@@ -37,14 +37,14 @@ class MemberColumns(Columns):
 
     def rows(self, rows: Array) -> MemberColumns:
         """Return the columns of some instances."""
-        shared, own = (self.xp.take(one, rows, axis=0) for one in (self.shared, self.own))
-        return dataclasses.replace(self, shared=shared, own=own)
+        shared, of_members = (self.xp.take(columns, rows, axis=0) for columns in (self.shared, self.own))
+        return dataclasses.replace(self, shared=shared, own=of_members)
 
     def logits(self, parameters: Array) -> Array:
         """Return the logits of the weights, (b, s) -> (b, n, a)."""
         n, a, s = self.own.shape
-        found = parameters @ self.xp.reshape(self.own, (n * a, s)).T
-        return self.xp.reshape(found, (parameters.shape[0], n, a))
+        logits = parameters @ self.xp.reshape(self.own, (n * a, s)).T
+        return self.xp.reshape(logits, (parameters.shape[0], n, a))
 
     def pulled_back(self, slope: Array) -> Array:
         """Return the gradient in the weights from the one in the logits, (b, n, a) -> (b, s)."""
@@ -98,15 +98,15 @@ class TiltingLearner(GatingLearner):
     def penalty(self, columns: Columns, value: float) -> np.ndarray[Any, Any]:
         """The deviations' own penalty, and one for those times features."""
         assert isinstance(columns, MemberColumns)
-        found = np.full(columns.n_parameters, value)
-        found[: columns.n_plain] = self.constant_penalty
-        return found
+        penalties = np.full(columns.n_parameters, value)
+        penalties[: columns.n_plain] = self.constant_penalty
+        return penalties
 
     def learn_parts(self, lesson: Lesson, parts: Sequence[HostArray]) -> list[FittedWeights]:
         """Bring the columns to one size first, so that one penalty suits all."""
         made = self.basis.fit(lesson.features).columns(lesson.features)
-        own = to_host(self.columns(lesson.points, made).own)
-        size = np.sqrt((own**2).mean(axis=(0, 1)))
+        columns = to_host(self.columns(lesson.points, made).own)
+        size = np.sqrt((columns**2).mean(axis=(0, 1)))
         fields = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
         scaled = _ScaledTilting(**fields, scale=np.where(size > 1e-12, size, 1.0))
         return GatingLearner.learn_parts(scaled, lesson, parts)

@@ -46,7 +46,7 @@ def test_evidence_about_rows():
 
 def test_blocks_are_bounded(monkeypatch):
     monkeypatch.setattr(checks, "_CHECK_ELEMENTS", 10)
-    sizes = [block.size for _, block in checks.row_blocks(np.zeros((7, 4)))]
+    sizes = [block.size for _, block in checks.row_tiles(np.zeros((7, 4)))]
     assert sizes == [8, 8, 8, 4]  # two rows of four are the most that fit into ten
 
 

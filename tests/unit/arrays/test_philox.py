@@ -45,7 +45,7 @@ def piece_by_definition(seed, stream, replicate, instance):
 
 
 def on_tensors(uniforms, replicates, instances):
-    """What `Uniforms.block` computes on a device that NumPy cannot reach."""
+    """What `Uniforms.draw` computes on a device that NumPy cannot reach."""
     raw = philox._torch_words(uniforms.seed, uniforms.stream, replicates, instances, 4, "cpu")
     lead = instances.start % 4
     raw = raw[:, lead : lead + instances.stop - instances.start]
@@ -54,7 +54,7 @@ def on_tensors(uniforms, replicates, instances):
 
 @given(SEEDS, st.integers(0, 5), st.integers(0, 2**33), STARTS)
 def test_uniforms_follow_the_definition(seed, stream, replicate, instance):
-    found = Uniforms(seed, stream).block(slice(replicate, replicate + 1), slice(instance, instance + 5))
+    found = Uniforms(seed, stream).draw(slice(replicate, replicate + 1), slice(instance, instance + 5))
     expected = [uniform_by_definition(seed, stream, replicate, instance + i) for i in range(5)]
     assert found[0].tolist() == expected
 
@@ -72,7 +72,7 @@ def test_tensors_hold_the_same_numbers(seed, stream, replicate, start, b, n):
     pytest.importorskip("torch", reason="needs the torch extra")
     uniforms = Uniforms(seed, stream)
     replicates, instances = slice(replicate, replicate + b), slice(start, start + n)
-    expected = uniforms.block(replicates, instances)
+    expected = uniforms.draw(replicates, instances)
     assert np.array_equal(on_tensors(uniforms, replicates, instances), expected)
     pieces = np.empty((b, n), dtype=np.uint16)
     for row, own in zip(pieces, range(replicate, replicate + b), strict=True):
@@ -83,32 +83,32 @@ def test_tensors_hold_the_same_numbers(seed, stream, replicate, start, b, n):
 @given(st.lists(st.integers(1, 13), min_size=1, max_size=6), st.integers(0, 20))
 def test_cuts_do_not_change_the_numbers(lengths, start):
     uniforms = Uniforms(as_seed(7))
-    whole = uniforms.block(slice(2, 5), slice(start, start + sum(lengths)))
+    whole = uniforms.draw(slice(2, 5), slice(start, start + sum(lengths)))
     cuts = np.concatenate([[0], np.cumsum(lengths)]) + start
-    parts = [uniforms.block(slice(2, 5), slice(int(a), int(b))) for a, b in itertools.pairwise(cuts)]
+    parts = [uniforms.draw(slice(2, 5), slice(int(a), int(b))) for a, b in itertools.pairwise(cuts)]
     assert np.array_equal(np.concatenate(parts, axis=1), whole)
-    rows = [uniforms.block(slice(r, r + 1), slice(start, start + sum(lengths))) for r in (4, 2, 3)]
+    rows = [uniforms.draw(slice(r, r + 1), slice(start, start + sum(lengths))) for r in (4, 2, 3)]
     assert np.array_equal(np.concatenate(rows)[[1, 2, 0]], whole)
 
 
 def test_threads_do_not_share_a_counter():
     uniforms = Uniforms(as_seed(3))
-    expected = [uniforms.block(slice(r, r + 1), slice(0, 500)) for r in range(40)]
+    expected = [uniforms.draw(slice(r, r + 1), slice(0, 500)) for r in range(40)]
     with ThreadPoolExecutor(4) as pool:
-        found = list(pool.map(lambda r: uniforms.block(slice(r, r + 1), slice(0, 500)), range(40)))
+        found = list(pool.map(lambda r: uniforms.draw(slice(r, r + 1), slice(0, 500)), range(40)))
     assert np.array_equal(np.concatenate(found), np.concatenate(expected))
 
 
 def test_streams_replicates_and_seeds_differ():
     blocks = [
-        Uniforms(as_seed(seed), stream).block(slice(r, r + 1), slice(0, 8))
+        Uniforms(as_seed(seed), stream).draw(slice(r, r + 1), slice(0, 8))
         for seed, stream, r in [(0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1)]
     ]
     assert len(np.unique(np.concatenate(blocks))) == 32
 
 
 def test_uniforms_look_uniform():
-    drawn = Uniforms(as_seed(11)).block(slice(0, 20), slice(0, 5000))
+    drawn = Uniforms(as_seed(11)).draw(slice(0, 20), slice(0, 5000))
     assert 0 <= drawn.min() < 1e-4
     assert 1 - 1e-4 < drawn.max() < 1
     # the mean of 100 000 uniforms has standard error sqrt(1/12/1e5) = 0.00091; four of them
@@ -116,9 +116,9 @@ def test_uniforms_look_uniform():
 
 
 def test_block_comes_back_in_the_library_of_the_reference(library):
-    found = Uniforms(as_seed(5)).block(slice(0, 2), slice(3, 8), library.asarray([0.0]))
+    found = Uniforms(as_seed(5)).draw(slice(0, 2), slice(3, 8), library.asarray([0.0]))
     assert library.owns(found)
-    assert np.array_equal(read(found), Uniforms(as_seed(5)).block(slice(0, 2), slice(3, 8)))
+    assert np.array_equal(read(found), Uniforms(as_seed(5)).draw(slice(0, 2), slice(3, 8)))
 
 
 def test_seeds():

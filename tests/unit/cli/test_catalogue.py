@@ -31,6 +31,7 @@ def test_list_has_the_tests_with_their_references(credibly: Command) -> None:
     assert {name: test["labels"] for name, test in tests.items()} == {
         "calibration_test": ["array (n,)"],
         "credal_test": ["array (n,) or LabelCounts"],
+        "joint_test": ["array (n, d)"],
         "pit_test": ["array (n,)"],
         "predictive_check": ["array (n,) or LabelCounts"],
         "replicate_test": ["array (n,)"],

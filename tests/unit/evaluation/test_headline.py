@@ -16,20 +16,11 @@ from scipy.stats import binomtest
 import credibly as cr
 from credibly._arrays.notes import capital
 from credibly.diagnosis.table import CLASSES, REALS
-from credibly.evaluation.numbers import (
-    at_most,
-    frequency,
-    in_points,
-    p_is,
-    points,
-    signed_points,
-    span,
-    times,
-)
 from credibly.evaluation.questions import _by_halves, _credal
 from credibly.evaluation.sentences import CASES, REPAIRS
 from credibly.evaluation.set_tests import CredalParts
 from credibly.evaluation.words import Verdict, gated
+from credibly.results.numbers import at_most, frequency, in_points, p_is, points, signed_points, span, times
 from credibly.results.witness import WitnessDirection
 
 CHEAP = {"statistics": ["confidence_gap", "confidence_ece", "classwise_ece"], "n_resamples": 99}

@@ -11,8 +11,8 @@ import pytest
 
 import credibly as cr
 from credibly.evaluation import PredictionSummary, shown, shown_range, title
-from credibly.evaluation.numbers import joined
 from credibly.evaluation.words import verdicts
+from credibly.results.numbers import joined
 from credibly.results.tests import HypotestResult
 
 FORBIDDEN = re.compile(r"\b(calibrated|passed|passes|valid|good|fine|ok)\b", re.IGNORECASE)

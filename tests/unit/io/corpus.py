@@ -56,8 +56,8 @@ def misses(mean: Any) -> float:
 
 
 A3, A2, A12 = hits(P3, Y3), hits(P2, Y2), hits(P12, Y12)
-Said = dict[str, Any]
-Write = Callable[[Path], tuple[Any, Said]]
+ReadOptions = dict[str, Any]
+Write = Callable[[Path], tuple[Any, ReadOptions]]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -103,7 +103,7 @@ def text(columns: dict[str, Any], delimiter: str = ",", order: Any = None) -> st
 
 
 def table(held: dict[str, Any], /, **said: Any) -> Write:
-    def write(folder: Path) -> tuple[Any, Said]:
+    def write(folder: Path) -> tuple[Any, ReadOptions]:
         (folder / "t.csv").write_text(text(held), encoding="utf-8")
         return folder / "t.csv", said
 
@@ -111,7 +111,7 @@ def table(held: dict[str, Any], /, **said: Any) -> Write:
 
 
 def two(columns: dict[str, Any], labels: dict[str, Any], order: Any = None, **said: Any) -> Write:
-    def write(folder: Path) -> tuple[Any, Said]:
+    def write(folder: Path) -> tuple[Any, ReadOptions]:
         (folder / "p.csv").write_text(text(columns), encoding="utf-8")
         (folder / "l.csv").write_text(text(labels, order=order), encoding="utf-8")
         return folder / "p.csv", {"labels": folder / "l.csv", **said}
@@ -119,8 +119,8 @@ def two(columns: dict[str, Any], labels: dict[str, Any], order: Any = None, **sa
     return write
 
 
-def npz(said: Said | None = None, **arrays: Any) -> Write:
-    def write(folder: Path) -> tuple[Any, Said]:
+def npz(said: ReadOptions | None = None, **arrays: Any) -> Write:
+    def write(folder: Path) -> tuple[Any, ReadOptions]:
         np.savez(folder / "f.npz", **arrays)
         return folder / "f.npz", said or {}
 
@@ -128,7 +128,7 @@ def npz(said: Said | None = None, **arrays: Any) -> Write:
 
 
 def npy(array: Any, labels: Any = None, **said: Any) -> Write:
-    def write(folder: Path) -> tuple[Any, Said]:
+    def write(folder: Path) -> tuple[Any, ReadOptions]:
         np.save(folder / "f.npy", array)
         if labels is not None:
             np.save(folder / "l.npy", labels)
@@ -139,7 +139,7 @@ def npy(array: Any, labels: Any = None, **said: Any) -> Write:
 
 
 def raw(content: str, name: str, **said: Any) -> Write:
-    def write(folder: Path) -> tuple[Any, Said]:
+    def write(folder: Path) -> tuple[Any, ReadOptions]:
         (folder / name).write_text(content, encoding="utf-8")
         return folder / name, said
 
@@ -1186,7 +1186,7 @@ def scored(names: Sequence[str], labels: Any, probs: Any = P3) -> Write:
         [{"label": str(names[j]), "score": float(line[j])} for j in np.argsort(-line)] for line in probs
     ]
 
-    def write(folder: Path) -> tuple[Any, Said]:
+    def write(folder: Path) -> tuple[Any, ReadOptions]:
         (folder / "t.json").write_text(json.dumps(entries), encoding="utf-8")
         np.save(folder / "l.npy", labels)
         return folder / "t.json", {"labels": folder / "l.npy"}
@@ -1197,7 +1197,7 @@ def scored(names: Sequence[str], labels: Any, probs: Any = P3) -> Write:
 def by_id(entry: Callable[[int], Any], labels: dict[str, Any] | None = None) -> Write:
     """One entry per id in one JSON object; labels in a table of another order."""
 
-    def write(folder: Path) -> tuple[Any, Said]:
+    def write(folder: Path) -> tuple[Any, ReadOptions]:
         held = {str(IDS[i]): entry(i) for i in range(N)}
         (folder / "t.json").write_text(json.dumps(held), encoding="utf-8")
         if labels is None:

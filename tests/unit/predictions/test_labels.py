@@ -155,20 +155,20 @@ def test_sample_weights_are_doubles(library):
 
 def test_tiles_of_classes_are_one_hot(library):
     labels = Classes(library.asarray([[0, 2, 1], [1, 1, 0]], "uint8"), 3)
-    tile = labels.block(slice(1, 3), slice(0, 2))
+    tile = labels.shares(slice(1, 3), slice(0, 2))
     assert library.owns(tile)
     assert read(tile).tolist() == [[[0, 0, 1], [0, 1, 0]], [[0, 1, 0], [1, 0, 0]]]
     weighted = Classes(labels.values, 3, library.asarray([[1.0, 2.0, 0.5]]))
-    assert read(weighted.block(slice(1, 3), slice(1, 2))).tolist() == [[[0, 2.0, 0], [0.5, 0, 0]]]
+    assert read(weighted.shares(slice(1, 3), slice(1, 2))).tolist() == [[[0, 2.0, 0], [0.5, 0, 0]]]
     own = Classes(labels.values, 3, library.asarray([[1.0, 2.0, 0.5], [3.0, 4.0, 5.0]]))
-    assert read(own.block(slice(2, 3), slice(1, 2))).tolist() == [[[5.0, 0, 0]]]
+    assert read(own.shares(slice(2, 3), slice(1, 2))).tolist() == [[[5.0, 0, 0]]]
     assert read(own.rows(slice(2, 3)).weights).tolist() == [[0.5], [5.0]]
 
 
 def test_tiles_of_counts_are_frequencies(library):
     labels = Counts(library.asarray([[[1, 3], [2, 0]]]), library.asarray([[1.0, 2.0]]))
     # 1/4, 3/4 and twice 2/2
-    assert read(labels.block(slice(0, 2), slice(0, 1))).tolist() == [[[0.25, 0.75], [2.0, 0.0]]]
+    assert read(labels.shares(slice(0, 2), slice(0, 1))).tolist() == [[[0.25, 0.75], [2.0, 0.0]]]
     assert (len(labels), labels.n, labels.n_classes) == (1, 2, 2)
     assert read(labels.rows(slice(1, 2)).values).tolist() == [[[2, 0]]]
 
@@ -177,9 +177,9 @@ def test_tiles_of_counts_are_frequencies(library):
 def test_tiles_tile(data):
     n, k = data.draw(strategies.instances()), data.draw(strategies.classes())
     values = np.stack([data.draw(strategies.labels(n, k)) for _ in range(2)])
-    whole = Classes(values, k).block(slice(0, n), slice(0, 2))
+    whole = Classes(values, k).shares(slice(0, n), slice(0, 2))
     cut = data.draw(st.integers(0, n))
-    parts = [Classes(values, k).block(rows, slice(0, 2)) for rows in (slice(0, cut), slice(cut, n))]
+    parts = [Classes(values, k).shares(rows, slice(0, 2)) for rows in (slice(0, cut), slice(cut, n))]
     assert np.array_equal(np.concatenate(parts, axis=1), whole)
     assert np.array_equal(whole.argmax(axis=2), values)
 

@@ -49,7 +49,7 @@ def test_what_memory_does_not_hold_is_made_again() -> None:
 
 def test_rows_forget_at_the_end() -> None:
     rows = detached(as_rows(cr.Gaussian(*TWO), np.zeros(1)))
-    given = rows.sample.predictions
+    given = rows.example.predictions
     given.quantile([0.5])
     assert given.memo
     forget(rows)
@@ -73,4 +73,4 @@ def test_a_result_remembers_nothing() -> None:
         cr.evaluate(given, rng.normal(size=40), n_resamples=9, progress=None).check,
     ):
         (rows, *_) = check.simulate_power.args
-        assert rows.sample.predictions.memo == {}
+        assert rows.example.predictions.memo == {}

@@ -378,7 +378,7 @@ def test_wrong_inputs() -> None:
 @pytest.mark.parametrize("weighted", [False, True])
 def test_means_that_few_instances_decide_have_no_interval(weighted: bool) -> None:
     """The rule is that of every other mean: skewness of the (weighted) contributions."""
-    from credibly.results.estimates import mean_error
+    from credibly._arrays.standard_errors import mean_error
 
     def mean_refusal(values: np.ndarray) -> str | None:
         return mean_error(values)["interval_refusal"]

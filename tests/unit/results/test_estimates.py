@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import credibly as cr
-from credibly.results.estimates import Moments, mean_error
+from credibly._arrays.standard_errors import Moments, mean_error
 
 
 def mean_refusal(values: np.ndarray) -> str | None:

@@ -14,7 +14,7 @@ import pytest
 
 import credibly as cr
 from credibly._arrays.engines import Engine
-from credibly.scale.engines import Cluster, Pool, as_engine
+from credibly.scale.engines import Cluster, Executors, as_engine
 
 SQUARES = [one * one for one in range(40)]
 
@@ -93,7 +93,7 @@ def test_few_inputs_are_under_way(client: Any, wide: bool) -> None:
 
     if wide:
         with ThreadPoolExecutor(2) as pool:
-            results = Pool(pool).map(square, inputs())
+            results = Executors(pool).map(square, inputs())
             assert next(results) == 0
             results.close()
     else:

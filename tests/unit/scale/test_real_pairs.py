@@ -12,7 +12,7 @@ import pytest
 
 import credibly as cr
 from credibly.statistics import over_rows, real_kernels
-from credibly.statistics.over_rows import meets_in_blocks
+from credibly.statistics.over_rows import meets_in_chunks
 from credibly.statistics.subsampled import Subsampled
 
 N, CHUNK = 44, 16
@@ -60,7 +60,7 @@ def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_blocks_give_the_estimate_of_all_rows(kind: str, beside: str, pool, small_parts) -> None:
     given, own = KINDS[kind], BESIDE[beside]
     source = cr.scan(given, Y, chunk_rows=CHUNK, engine=pool, **own)
-    assert meets_in_blocks(cr.skce, source)
+    assert meets_in_chunks(cr.skce, source)
     whole, cut = cr.skce(given, Y, **own), cr.skce(source)
     np.testing.assert_allclose(cut.value, whole.value, **SAME)
     assert (cut.settings, cut.notes) == (whole.settings, whole.notes)  # bandwidths of the same rows

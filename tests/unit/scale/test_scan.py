@@ -55,7 +55,7 @@ def test_chunks_give_the_number_of_all_rows(data, statistic, rows) -> None:
 def test_chunks_of_whole_leaves_change_no_bit(monkeypatch, data) -> None:
     probs, labels = data
     monkeypatch.setattr("credibly.predictions.passes._LEAF_ELEMENTS", 2**7)  # leaves of 32 rows of 4 classes
-    assert leaf_rows(cr.scan(probs, labels).sample) == 32
+    assert leaf_rows(cr.scan(probs, labels).example) == 32
 
     def numbers(rows: int) -> list[float]:
         source = cr.scan(probs, labels, chunk_rows=rows)
@@ -87,7 +87,7 @@ def test_chunks_end_where_leaves_end_unless_told_otherwise() -> None:
     for shape in ((50_000, 10), (40_000, 7, 3), (3000, 30, 200), (40, 5, 50_000)):
         array = np.full(shape, 1 / shape[-1], dtype=np.float32)
         source = cr.scan(array, np.zeros(shape[0], dtype=int), member_axis=1 if len(shape) == 3 else None)
-        leaf = leaf_rows(source.sample)
+        leaf = leaf_rows(source.example)
         assert {piece.start % leaf for piece in source.pieces} == {0}
 
 

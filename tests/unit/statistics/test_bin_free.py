@@ -268,7 +268,7 @@ def test_ici_of_replicates_with_weights_of_their_own_is_that_of_each(data: tuple
     [
         (lambda: cr.ecce.with_(kind="mean"), "`kind` must be"),
         (lambda: cr.ecce.with_(target="top"), "`target` must be"),
-        (lambda: cr.smooth_ece.with_(target=0), "`target` must be"),
+        (lambda: cr.smooth_ece.with_(target=-1), "`target` must be"),
         (lambda: cr.smooth_ece.with_(bandwidth=0.001), "`bandwidth` must be from 1/512 to 1"),
         (lambda: cr.t_cal.with_(most_bins=15), "must be a power of two"),
         (lambda: cr.t_cal.with_(target="all"), "`target` must be"),

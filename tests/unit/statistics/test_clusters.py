@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import credibly as cr
-from credibly.results.estimates import cluster_error
+from credibly._arrays.standard_errors import cluster_error
 
 RNG = np.random.default_rng(11)
 CODES = np.repeat(np.arange(12), 25)

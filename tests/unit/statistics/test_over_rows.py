@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import credibly as cr
+from credibly._arrays.standard_errors import Moments, standard_error_of
 from credibly.predictions import as_rows
-from credibly.results.estimates import Moments, standard_error_of
 from credibly.statistics.over_rows import estimates_over, gathered
 
 RNG = np.random.default_rng(0)

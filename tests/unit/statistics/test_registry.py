@@ -59,13 +59,24 @@ def test_names_are_those_of_the_public_functions() -> None:
         "truthful_ce",
         "t_cal",
         "ici",
+        "e50",
+        "e90",
+        "emax",
         "spiegelhalter_z",
         "rps",
+        "brier_skill",
+        "log_loss_skill",
+        "augrc",
+        "net_benefit",
         "picp",
         "quantile_calibration_error",
         "crps",
         "gaussian_log_loss",
         "interval_score",
+        "pinball_loss",
+        "wis",
+        "sharpness",
+        "hsic",
         "rmse",
         "mae",
         "mean_slope",
@@ -163,7 +174,7 @@ def test_what_is_not_registered_is_told_by_its_name() -> None:
 
 
 def test_a_name_like_no_other_is_told_all() -> None:
-    with pytest.raises(cr.InputError, match="Known names: accuracy, brier"):
+    with pytest.raises(cr.InputError, match="Known names: accuracy, augrc, brier"):
         as_statistic("zzz")
 
 

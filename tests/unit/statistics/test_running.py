@@ -16,6 +16,7 @@ N = 90
 PROBS = RNG.dirichlet(np.ones(4), size=N)
 LABELS = (RNG.random((N, 1)) > PROBS.cumsum(axis=1)).sum(axis=1)
 CUTS = ((0, 1), (1, 40), (40, N))  # a batch of one row among them
+NEED_ALL_ROWS = ("augrc",)  # the order of all rows
 
 
 def sums() -> list[str]:
@@ -23,7 +24,7 @@ def sums() -> list[str]:
     return [
         name
         for name, one in registered().items()
-        if one.traits.reduction == "sum" and "classes" in one.traits.labels
+        if one.traits.reduction == "sum" and "classes" in one.traits.labels and name not in NEED_ALL_ROWS
     ]
 
 
@@ -42,7 +43,7 @@ def test_batches_give_the_value_of_all_rows(name: str, library: Library) -> None
     assert found.value == pytest.approx(statistic(PROBS, LABELS).value, rel=1e-12)
     assert (found.name, found.n, found.settings) == (name, N, statistic.settings())
     whole = statistic(PROBS, LABELS)
-    if whole.stderr is None:
+    if whole.stderr is None or "skill" in name:  # the error of a ratio takes a second look at all rows
         assert found.stderr is None
         with pytest.raises(cr.UnsupportedError):
             found.interval()

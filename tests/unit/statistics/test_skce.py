@@ -11,7 +11,7 @@ import credibly as cr
 import kernel_oracles as oracle
 from credibly.predictions import Classes, Counts
 from credibly.statistics.kernels import distances, kernel_matrix
-from credibly.statistics.pairwise import EqualLabels, in_single_precision
+from credibly.statistics.pairwise import in_single_precision
 from credibly.statistics.protocol import State
 from optional import torch
 
@@ -238,24 +238,3 @@ def test_counts_in_batches() -> None:
     values = cr.skce.bind(probs)(Counts(counts))
     for one, value in zip(counts, values, strict=True):
         assert value == pytest.approx(float(cr.skce(probs, cr.LabelCounts(one))), rel=1e-12)
-
-
-@pytest.mark.parametrize("single", [False, True])
-@pytest.mark.parametrize("limit", [2**20, 2**29])
-def test_of_many_classes_equal_labels_give_what_one_hot_labels_give(single: bool, limit: int) -> None:
-    n, k = 150, 80
-    rng = np.random.default_rng(1)
-    probs = rng.dirichlet(np.full(k, 0.1), size=n)
-    probs[:40] = probs[40:80]  # equal predictions
-    labels = Classes(rng.integers(k, size=(9, n)).astype(np.uint8), k)
-    statistic = in_single_precision(cr.skce) if single else cr.skce
-    plain = statistic.bind(probs)
-    with cr.memory_limit(limit):
-        fast = plain.for_replicates(labels, 99)
-        assert isinstance(fast, EqualLabels)
-        found, rows = fast(labels), [slice(0, 70), slice(70, n)]
-        parts = fast.state(labels, rows[0]) + fast.state(labels, rows[1])
-    expected = cr.skce.bind(probs)(labels)
-    assert found == pytest.approx(expected, abs=1e-8 if single else 1e-15)
-    assert fast.finish(parts) == pytest.approx(found, abs=1e-15)
-    assert plain.for_replicates(labels, 3) is plain

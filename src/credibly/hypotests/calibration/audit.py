@@ -37,7 +37,7 @@ from credibly.hypotests.calibration.family import (
     standardised,
     wild_sums,
 )
-from credibly.hypotests.calibration.group_scores import Measure, Scoring, central_interval
+from credibly.hypotests.calibration.group_scores import AuditMeasure, Scoring, central_levels
 from credibly.hypotests.calibration.lattice import FEWEST_ROWS, QUANTILES, Lattice, lattice_of
 from credibly.hypotests.resampling.pvalues import HYPOTHESIS, fewest_resamples
 from credibly.predictions import (
@@ -176,10 +176,12 @@ def audit(
     require_integer(min_size, "min_size", 1)
     report = as_progress(progress)
     seed = as_seed(rng)
-    rows, said = one_rater(detached(as_rows(predictions, labels, clusters=clusters, blocks=blocks)), seed)
-    require_single(rows.sample, "`audit`")
-    given = rows.sample.predictions
-    as_sets, together = _tests_sets(given, hypothesis), rows.clusters
+    rows, rater_notes = one_rater(
+        detached(as_rows(predictions, labels, clusters=clusters, blocks=blocks)), seed
+    )
+    require_single(rows.example, "`audit`")
+    predictions = rows.example.predictions
+    as_sets, together = _tests_sets(predictions, hypothesis), rows.clusters
     if as_sets and together is not None:
         raise UnsupportedError(
             "`clusters` with sets",
@@ -189,7 +191,7 @@ def audit(
         )
     table, joined = _attributes(rows, groups)
     lattice = lattice_of(table, rows.n, depth=depth, n_quantiles=n_quantiles, min_size=min_size)
-    counted, left_out = _measures(given, measures, as_sets)
+    counted, left_out = _measures(predictions, measures, as_sets)
     needed = fewest_resamples(level / (len(counted) if as_sets else 1), sides=1)
     if n_resamples < needed:
         few = f"{needed} replicates were drawn instead of {n_resamples}"
@@ -201,22 +203,26 @@ def audit(
     else:
         source = wild_sums(rows, lattice, scoring, together, report)
     tested = adjusted_pvalues(source, n_resamples, level, separate=as_sets)
-    names = rows.sample.classes
-    found = _groups(source, tested, lattice, counted, names, level)
-    fixed = [one.named() for one, own in zip(counted, source.variance, strict=True) if not own.any()]
+    names = rows.example.classes
+    audited = _groups(source, tested, lattice, counted, names, level)
+    fixed = [
+        measure.named()
+        for measure, variance in zip(counted, source.variance, strict=True)
+        if not variance.any()
+    ]
     left_out += tuple(f"{name} was skipped: the predictions leave no room for chance" for name in fixed)
-    notes = [*given.notes, *said, *joined, *lattice.notes, *left_out, *source.notes]
+    notes = [*predictions.notes, *rater_notes, *joined, *lattice.notes, *left_out, *source.notes]
     return AuditResult(
         hypothesis=IN_SETS if as_sets else HYPOTHESIS if together is None else CLUSTERED,
         pvalue=tested.pvalue,
         pvalue_interval=tested.interval,
         level=float(level),
-        groups=found,
+        groups=audited,
         n=rows.n,
         n_groups=len(lattice.conditions),
         n_cells=lattice.n_cells,
         attributes=lattice.attributes,
-        measures=tuple(one.named(names) for one in counted),
+        measures=tuple(measure.named(names) for measure in counted),
         n_clusters=source.n_clusters,
         n_resamples=int(n_resamples),
         smallest_pvalue=max(source.smallest_pvalue, tested.multiplicity / (1 + n_resamples)),
@@ -235,15 +241,15 @@ def audit(
 # What was given
 
 
-def _tests_sets(given: Predictions, hypothesis: str | None) -> bool:
+def _tests_sets(predictions: Predictions, hypothesis: str | None) -> bool:
     if hypothesis is None:
-        return isinstance(given, (Intervals, Belief))
+        return isinstance(predictions, (Intervals, Belief))
     one_of("`hypothesis`", hypothesis, ("mean", "set"))
-    if hypothesis == "set" and not isinstance(given, (Ensemble, Intervals, Belief)):
+    if hypothesis == "set" and not isinstance(predictions, (Ensemble, Intervals, Belief)):
         raise UnsupportedError(
             'hypothesis="set"',
             "needs predictions that are sets: Ensemble, Intervals or Belief",
-            f"got {type(given).__name__}",
+            f"got {type(predictions).__name__}",
             'Use hypothesis="mean".',
         )
     return hypothesis == "set"
@@ -256,7 +262,7 @@ def _attributes(rows: Rows, groups: Any) -> tuple[Any, tuple[str, ...]]:
         return aligned(groups, None if whole is None else whole.index, "groups")
     remedy = 'Pass `groups={"age": age, "sex": sex}`, or a data frame.'
     require(
-        rows.sample.groups is not None,
+        rows.example.groups is not None,
         "must be given unless the rows include them",
         Remedy(remedy, "Name columns: `--by age,sex`."),
         groups=groups,
@@ -270,20 +276,20 @@ def _attributes(rows: Rows, groups: Any) -> tuple[Any, tuple[str, ...]]:
 
 
 def _measures(
-    given: Predictions, asked: Sequence[str] | None, as_sets: bool
-) -> tuple[tuple[Measure, ...], tuple[str, ...]]:
+    predictions: Predictions, asked: Sequence[str] | None, as_sets: bool
+) -> tuple[tuple[AuditMeasure, ...], tuple[str, ...]]:
     """Return what is counted, and what is to be said about it."""
     remedy = "Pass a list, even for a single measure."
     require_type(not isinstance(asked, str), "must be a sequence", remedy, measures=asked)
-    real = isinstance(given, RealPredictions)
+    real = isinstance(predictions, RealPredictions)
     kinds = ("rank", "coverage") if real else ("confidence", "classes")
     chosen, notes = kinds if asked is None else tuple(asked), []
     for name in chosen:
         one_of(f"a measure of {'real values' if real else 'classes'}", name, kinds)
-    if "coverage" in chosen and central_interval(given) is None:
+    if "coverage" in chosen and central_levels(predictions) is None:
         chosen = tuple(name for name in chosen if name != "coverage")
         notes.append("coverage was left out: no two levels are l and 1 - l")
-    k = given.n_classes if isinstance(given, ClassPredictions) else 0
+    k = predictions.n_classes if isinstance(predictions, ClassPredictions) else 0
     if asked is None and k > (MOST_CLASSES // 2 if as_sets else MOST_CLASSES):
         chosen = ("confidence",)
         notes.append(
@@ -291,16 +297,18 @@ def _measures(
         )
     if asked is None and k == 2:  # the confidence is about the event too
         chosen = ("classes",)
-    found: list[Measure] = []
+    measures: list[AuditMeasure] = []
     for name in chosen:
         if name == "classes":  # of two the second tells all about the first
-            found += [Measure("class", label) for label in (range(k) if k > 2 else (1,))]
+            measures += [AuditMeasure("class", label) for label in (range(k) if k > 2 else (1,))]
         else:
-            found.append(Measure(name))
+            measures.append(AuditMeasure(name))
     if as_sets:
-        found = [dataclasses.replace(one, bound=side) for one in found for side in ("upper", "lower")]
-    require(found, "must name at least one that applies", "Leave it out.", measures=asked)
-    return tuple(dict.fromkeys(found)), tuple(notes)
+        measures = [
+            dataclasses.replace(measure, bound=side) for measure in measures for side in ("upper", "lower")
+        ]
+    require(measures, "must name at least one that applies", "Leave it out.", measures=asked)
+    return tuple(dict.fromkeys(measures)), tuple(notes)
 
 
 # From numbers to groups
@@ -310,7 +318,7 @@ def _groups(
     source: GroupSums,
     tested: Adjusted,
     lattice: Lattice,
-    measures: Sequence[Measure],
+    measures: Sequence[AuditMeasure],
     classes: Sequence[str] | None,
     level: float,
 ) -> tuple[AuditGroup, ...]:
@@ -332,7 +340,7 @@ def _groups(
         low, high = np.full(effect.shape, -1.0), np.full(effect.shape, 1.0)
         detectable = np.ones(effect.shape)
     # of a lower bound it is counted that the event did not happen
-    mirrored = np.array([one.bound == "lower" for one in measures])[:, None]
+    mirrored = np.array([measure.bound == "lower" for measure in measures])[:, None]
     low, high = np.where(mirrored, -high, low), np.where(mirrored, -low, high)
     observed, effect = np.where(mirrored, 1.0 - observed, observed), np.where(mirrored, -effect, effect)
     explained = explained_groups(source, tested, lattice, level)
@@ -346,16 +354,16 @@ def _groups(
         "adjusted_pvalue": tested.adjusted,
         "detectable": detectable,
     }
-    columns = {name: one.ravel().tolist() for name, one in numbers.items()}
+    columns = {name: values.ravel().tolist() for name, values in numbers.items()}
     names, sizes, clusters = lattice.names, size.tolist(), source.clusters_of_groups
-    found = []
+    audited = []
     for place in np.lexsort((-tested.score.ravel(), tested.adjusted.ravel())).tolist():
         m, g = divmod(place, len(names))
-        own = {name: column[place] for name, column in columns.items()}
-        word: Word = "cannot tell" if own["detectable"] > WIDE else "no conflict found"
-        if own["adjusted_pvalue"] <= level:
+        measured = {name: column[place] for name, column in columns.items()}
+        word: Word = "cannot tell" if measured["detectable"] > WIDE else "no conflict found"
+        if measured["adjusted_pvalue"] <= level:
             word = "conflict"
-        found.append(
+        audited.append(
             AuditGroup(
                 group=names[g],
                 conditions=lattice.conditions[g],
@@ -365,7 +373,7 @@ def _groups(
                 explained_by=explained.get((m, g)),
                 verdict=word,
                 n_clusters=None if clusters is None else int(clusters[g]),
-                **own,
+                **measured,
             )
         )
-    return tuple(found)
+    return tuple(audited)

@@ -160,24 +160,24 @@ def calibration_test(
     """
     report = as_progress(progress)
     seed = as_seed(rng)
-    rows, said = one_rater(
+    rows, notes = one_rater(
         detached(as_rows(predictions, labels, sample_weight, clusters=clusters, blocks=blocks)), seed
     )
     require_resamples(n_resamples)
     if statistics is None and margin is not None:
-        return equivalence_test(rows, None, margin, said)
-    given, asked = rows.sample.predictions, statistics
+        return equivalence_test(rows, None, margin, notes)
+    predictions, asked = rows.example.predictions, statistics
     if asked is None:
         asked, left_out = _unasked(rows, seed)
-        said = (*said, *left_out)
-    if isinstance(asked, str) and asked == "omnibus" and isinstance(given, RealPredictions):
-        asked = _real_omnibus(given)
+        notes = (*notes, *left_out)
+    if isinstance(asked, str) and asked == "omnibus" and isinstance(predictions, RealPredictions):
+        asked = _real_omnibus(predictions)
     chosen, several = named_statistics(asked)
     if margin is not None:
-        return equivalence_test(rows, chosen, margin, said)
+        return equivalence_test(rows, chosen, margin, notes)
     require_sides(rows, chosen)
-    found = answered(asking_consistency(rows, chosen, n_resamples, seed, report))
-    return omnibus_of(rows, found, seed, said) if several else _results(rows, found, seed, said)[0]
+    resampled = answered(asking_consistency(rows, chosen, n_resamples, seed, report))
+    return omnibus_of(rows, resampled, seed, notes) if several else _results(rows, resampled, seed, notes)[0]
 
 
 def named_statistics(
@@ -186,7 +186,7 @@ def named_statistics(
     """Return the statistics that are asked for, and whether several are tested together."""
     named = OMNIBUS if isinstance(asked, str) and asked == "omnibus" else asked
     several = isinstance(named, Sequence) and not isinstance(named, str)
-    chosen = [as_statistic(one) for one in (named if several else [named])]  # type: ignore[union-attr]
+    chosen = [as_statistic(name) for name in (named if several else [named])]  # type: ignore[union-attr]
     require_distinct(chosen)
     return chosen, several
 
@@ -201,21 +201,21 @@ def asking_tests(
     n_resamples: int,
     seed: Seed,
     progress: Progress | None = None,
-    said: tuple[str, ...] = (),
+    notes: tuple[str, ...] = (),
 ) -> Asking[HypotestResult]:
     """Test statistics on shared replicates of labels; single results are components of the one of all."""
     require_distinct(chosen)
     require_sides(rows, chosen)
-    found = yield from asking_consistency(rows, chosen, n_resamples, seed, progress)
-    return omnibus_of(rows, found, seed, said)
+    resampled = yield from asking_consistency(rows, chosen, n_resamples, seed, progress)
+    return omnibus_of(rows, resampled, seed, notes)
 
 
 def omnibus_of(
-    rows: Rows, found: Sequence[Resampled], seed: Seed, said: tuple[str, ...] = ()
+    rows: Rows, resampled: Sequence[Resampled], seed: Seed, notes: tuple[str, ...] = ()
 ) -> HypotestResult:
     """Return the test of statistics together from their values on labels that fit the predictions."""
-    values = np.stack([one.values for one in found])
-    return omnibus(_results(rows, found, seed, said), values, _settings(seed))
+    values = np.stack([test.values for test in resampled])
+    return omnibus(_results(rows, resampled, seed, notes), values, _settings(seed))
 
 
 def asking_consistency(
@@ -226,48 +226,48 @@ def asking_consistency(
     progress: Progress | None = None,
 ) -> Asking[list[Resampled]]:
     """Evaluate statistics on labels drawn from the predictions, or on signs of the clusters of rows."""
-    require_single(rows.sample, "`calibration_test`", weighted=True)
+    require_single(rows.example, "`calibration_test`", weighted=True)
     if are_drawn_labels(rows):
         rows = rows.changed(with_label_in_mean)
     if rows.clusters is not None:
         return wild(chosen, rows, rows.clusters, seed, n_resamples, progress)
-    if not all(comes_in_parts(one, rows) for one in chosen):
+    if not all(comes_in_parts(statistic, rows) for statistic in chosen):
         _require_means(chosen, rows)
         rows = InMemory(for_pairs(rows))
-    require_drawable(rows.sample.predictions, chosen)
+    require_drawable(rows.example.predictions, chosen)
     targets = targets_of(chosen, rows, in_parts=True)
-    ((found,),) = yield [Request(targets, rows, [consistent(seed)], n_resamples, progress)]
-    return found
+    ((resampled,),) = yield [Request(targets, rows, [consistent(seed)], n_resamples, progress)]
+    return resampled
 
 
 def _results(
-    rows: Rows, found: Sequence[Resampled], seed: Seed, said: tuple[str, ...]
+    rows: Rows, resampled: Sequence[Resampled], seed: Seed, notes: tuple[str, ...]
 ) -> list[HypotestResult]:
     """Return the test of every statistic from its values."""
-    clusters, sample = rows.clusters, rows.sample
-    drawn = drawing_notes(sample.predictions)
+    clusters, example = rows.clusters, rows.example
+    drawn = drawing_notes(example.predictions)
     if clusters is not None:  # draws of real values have notes of their own there
-        drawn = (*clusters.notes, *(drawn if isinstance(sample.predictions, Ensemble) else ()))
+        drawn = (*clusters.notes, *(drawn if isinstance(example.predictions, Ensemble) else ()))
     return [
         single_result(
-            one.bound,
-            one.values,
+            test.bound,
+            test.values,
             _settings(seed),
-            referred=clusters is None and sample.batch.weights is None,
-            notes=(*drawn, *said),
+            referred=clusters is None and example.batch.weights is None,
+            notes=(*drawn, *notes),
             clusters=clusters,
-            sums=one.observed,
+            sums=test.observed,
         )
-        for one in found
+        for test in resampled
     ]
 
 
 def _require_means(chosen: Sequence[Statistic], chunks: Rows) -> None:
     """Raise for functions of all predictions: only the mean predictions of chunks are gathered."""
-    for one in chosen:
-        if one.traits.reduction == "opaque" and not isinstance(chunks.sample.predictions, Point):
+    for statistic in chosen:
+        if statistic.traits.reduction == "opaque" and not isinstance(chunks.example.predictions, Point):
             raise UnsupportedError(
-                f"`{one.name}` of rows in chunks",
+                f"`{statistic.name}` of rows in chunks",
                 "must be a sum over instances, or compare pairs of mean predictions",
                 "it is a function of all predictions at once",
                 "Read the rows into memory: `load`.",
@@ -280,9 +280,9 @@ CLASS_DEFAULT = "confidence_ece"
 
 def _unasked(rows: Rows, seed: Seed) -> tuple[str | Sequence[str | Statistic], tuple[str, ...]]:
     """Return what a test compares if nothing is named, of many rows the pairs of some, and what to note."""
-    if not isinstance(rows.sample.predictions, RealPredictions):
+    if not isinstance(rows.example.predictions, RealPredictions):
         return CLASS_DEFAULT, ()
-    pairs, *sums = _real_omnibus(rows.sample.predictions)
+    pairs, *sums = _real_omnibus(rows.example.predictions)
     reason = "it compares pairs" if rows.n < 2 else why_no_sides(rows, as_statistic(pairs))
     if reason is not None:
         return sums if len(sums) > 1 else sums[0], (f"{pairs} was left out: {reason}",)
@@ -312,15 +312,15 @@ def observed_classes(
             f"got {type(predictions).__name__}",
             "Test real-valued predictions with `calibration_test` or `predictive_check`.",
         )
-    rows, said = one_rater(InMemory(Dataset(predictions, labels)), seed)
-    batch = rows.sample.batch
+    rows, notes = one_rater(InMemory(Dataset(predictions, labels)), seed)
+    batch = rows.example.batch
     assert isinstance(batch, Classes)
-    return batch, said
+    return batch, notes
 
 
 def require_distinct(chosen: Sequence[Statistic]) -> None:
     """Raise unless there is at least one statistic and each has a name of its own."""
-    names = [one.name for one in chosen]
+    names = [statistic.name for statistic in chosen]
     require(names, "must name at least one", "Name one.", statistics=names)
     remedy = "Name each once; give your own a name with `cr.statistic(..., name=...)`."
     require(len(set(names)) == len(names), "must be distinct", remedy, statistics=names)

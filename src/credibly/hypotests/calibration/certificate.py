@@ -95,35 +95,35 @@ def certificate(
     require_level(level)
     chosen = as_statistic(statistic)
     rows = detached(as_rows(predictions, labels))
-    given = rows.sample.predictions
-    chosen.require_predictions(given)
-    assert isinstance(given, ClassPredictions)
-    if not isinstance(rows.sample.batch, Classes) or rows.sample.batch.weights is not None:
+    predictions = rows.example.predictions
+    chosen.require_predictions(predictions)
+    assert isinstance(predictions, ClassPredictions)
+    if not isinstance(rows.example.batch, Classes) or rows.example.batch.weights is not None:
         raise UnsupportedError(
             "a certificate",
             "takes one unweighted label per instance",
             "got label counts or weights",
             "Draw labels first, `counts.draw(rng=0)`, or leave weights out.",
         )
-    change = _largest_change(chosen, given.n_classes)
+    change = _largest_change(chosen, predictions.n_classes)
     codes = rows.cluster_codes()
     if codes is not None:  # a cluster moves the error by its size times as much as a label
         change *= float(np.sqrt(np.mean(np.bincount(codes)[codes])))
     elif _is_gap(chosen):
         hits, confidence = (sum(column) for column in zip(*rows.map(_totals), strict=True))
-        mean, notes = confidence / rows.n, as_point(given)[1]
+        mean, notes = confidence / rows.n, as_point(predictions)[1]
         value, settings = abs(hits / rows.n - mean), chosen.settings()
         return Certificate(
             chosen.name, value, level, rows.n, settings, notes, hits=round(hits), confidence=mean
         )
-    found = chosen(rows)
+    estimate = chosen(rows)
     return Certificate(
         chosen.name,
-        abs(found.value),
+        abs(estimate.value),
         level,
         rows.n,
-        found.settings,
-        found.notes,
+        estimate.settings,
+        estimate.notes,
         largest_change=change,
         is_mean=_is_gap(chosen),
     )
@@ -135,11 +135,11 @@ def average_gaps(rows: Rows, level: float = 0.95) -> tuple[Certificate, ...]:
     For two classes, confidence may be right on average while the event is stated many times too often.
     """
     gap = certificate(rows, statistic="confidence_gap", level=level)
-    given = rows.sample.predictions
-    if not isinstance(given, ClassPredictions) or given.n_classes != 2:
+    predictions = rows.example.predictions
+    if not isinstance(predictions, ClassPredictions) or predictions.n_classes != 2:
         return (gap,)
     events, stated = (sum(column) for column in zip(*rows.map(_events), strict=True))
-    names = rows.sample.classes
+    names = rows.example.classes
     error = Certificate(
         f"error of P({'class 1' if names is None else names[1]})",
         abs(events - stated) / rows.n,
@@ -157,10 +157,10 @@ def average_gaps(rows: Rows, level: float = 0.95) -> tuple[Certificate, ...]:
 
 def stated_events(rows: Rows) -> float:
     """Return the mean probability of the event, the second of two classes; raise for other predictions."""
-    given = rows.sample.predictions
-    if not isinstance(given, ClassPredictions) or given.n_classes != 2:
-        kind = type(given).__name__
-        number = f" of {given.n_classes} classes" if isinstance(given, ClassPredictions) else ""
+    predictions = rows.example.predictions
+    if not isinstance(predictions, ClassPredictions) or predictions.n_classes != 2:
+        kind = type(predictions).__name__
+        number = f" of {predictions.n_classes} classes" if isinstance(predictions, ClassPredictions) else ""
         raise UnsupportedError(
             "a margin relative to an event",
             "needs predictions of two classes",
@@ -187,12 +187,16 @@ def equivalence_test(
     """Test that errors are smaller than a margin: jointly, if each of them is. Default: the average gaps."""
     remedy = "No data can show an error of exactly 0; write 0.02 for two points."
     require(require_margin(margin), "must be above 0", remedy, margin=margin)
-    bounds = average_gaps(rows) if chosen is None else [certificate(rows, statistic=one) for one in chosen]
-    found = [_within(one, margin, notes) for one in bounds]
-    worst = max(found, key=lambda one: (one.pvalue, one.details.lower(), one.statistic))
-    if len(found) == 1:
+    bounds = (
+        average_gaps(rows)
+        if chosen is None
+        else [certificate(rows, statistic=statistic) for statistic in chosen]
+    )
+    tests = [_within(bound, margin, notes) for bound in bounds]
+    worst = max(tests, key=lambda test: (test.pvalue, test.details.lower(), test.statistic))
+    if len(tests) == 1:
         return worst
-    return dataclasses.replace(worst, components={one.statistic_name: one for one in found})
+    return dataclasses.replace(worst, components={test.statistic_name: test for test in tests})
 
 
 def _within(bound: Certificate, margin: float, notes: tuple[str, ...]) -> HypotestResult[EquivalenceDetails]:

@@ -37,6 +37,7 @@ from scipy.special import betaincinv
 from credibly._arrays.errors import one_of
 from credibly._arrays.namespace import CACHE_ELEMENTS, Array, HostArray, namespace, tiles, to_host
 from credibly._arrays.philox import Seed, as_seed, takes_rng
+from credibly._arrays.standard_errors import mean_error
 from credibly.hypotests.calibration.calibration_test import require_resamples
 from credibly.hypotests.calibration.reliability import (
     central_band,
@@ -51,7 +52,7 @@ from credibly.predictions import ClassPredictions, Counts, Dataset, Labels, Poin
 from credibly.predictions.passes import detached
 from credibly.results.base import require_level
 from credibly.results.curves import CorpCurve
-from credibly.results.estimates import Estimate, mean_error
+from credibly.results.estimates import Estimate
 from credibly.statistics.binned import confidence_ece
 from credibly.statistics.over_rows import gathered
 from credibly.statistics.proper import top_label
@@ -176,27 +177,27 @@ def corp_curves(
 ) -> list[CorpCurve]:
     """Return one curve per target, their bands from the same labels; see :func:`corp_curve`."""
     one_of("`score`", score, tuple(SCORES))
-    given = rows.sample.predictions
-    confidence_ece.require_predictions(given)
-    assert isinstance(given, ClassPredictions)
+    predictions = rows.example.predictions
+    confidence_ece.require_predictions(predictions)
+    assert isinstance(predictions, ClassPredictions)
     for target in targets:
-        require_target(target, given.n_classes)
+        require_target(target, predictions.n_classes)
     if level is not None:
-        require_single_labels(rows.sample.batch, "a band")
+        require_single_labels(rows.example.batch, "a band")
         require_level(level)
         require_resamples(n_resamples)
     point, batch = gathered(rows)
     codes = rows.cluster_codes()
     every = [_Groups.of(point, target, codes) for target in targets]
     n_drawn = 0 if level is None else n_resamples
-    found = []
+    curves_of_targets = []
     drawn = _drawn_curves(every, Dataset(point, batch), seed, n_drawn)
     for target, groups, curves in zip(targets, every, drawn, strict=True):
         events = to_host(groups.events(batch))[0]
         fitted = groups.fits(events[None, :])[0]
         curve = CorpCurve(
             name="top label" if target == "top_label" else f"class {target}",
-            **groups.blocks(fitted),
+            **groups.pieces(fitted),
             counts=np.histogram(groups.predicted, bins=_RANGES, range=(0.0, 1.0), weights=groups.size)[0],
             at=groups.predicted[groups.kept],
             score=score,
@@ -208,8 +209,8 @@ def corp_curves(
             **groups.split(events, fitted, score),
             **({} if level is None else groups.bands(events, curves, score, level, seed)),
         )
-        found.append(curve)
-    return found
+        curves_of_targets.append(curve)
+    return curves_of_targets
 
 
 @dataclasses.dataclass(frozen=True)
@@ -268,7 +269,7 @@ class _Groups:
         values = labels.values
         if not isinstance(labels, Counts):
             return values == (self.event if isinstance(self.event, int) else self.event[None, :])
-        share = labels.block(slice(None), slice(None))
+        share = labels.shares()
         if isinstance(self.event, int):
             return share[:, :, self.event]
         chosen = namespace(values).astype(self.event, namespace(values).int64)
@@ -291,7 +292,7 @@ class _Groups:
         """Return the recalibrated value of every group, (b, n) -> (b, g)."""
         return isotonic_fits(self.sums(events) / self.size, self.size)
 
-    def blocks(self, fitted: HostArray) -> dict[str, Any]:
+    def pieces(self, fitted: HostArray) -> dict[str, Any]:
         """Return the pieces on which the curve is constant."""
         begin = np.flatnonzero(np.append(True, np.diff(fitted) > 0))
         last = np.append(begin[1:], len(fitted)) - 1
@@ -306,18 +307,18 @@ class _Groups:
         """Return the mean score and its parts, each from one number per instance."""
         happened = events[self.order].astype(np.float64)
         losses = partial(_cost, SCORES[score], happened)
-        said, recalibrated = losses(self.each(self.predicted)), losses(self.each(fitted))
+        loss, recalibrated = losses(self.each(self.predicted)), losses(self.each(fitted))
         constant = losses(np.full(self.n, happened.mean()))
         with np.errstate(invalid="ignore"):
             parts = {
-                "loss": said,
-                "miscalibration": said - recalibrated,
+                "loss": loss,
+                "miscalibration": loss - recalibrated,
                 "discrimination": constant - recalibrated,
                 "uncertainty": constant,
-                "skill": constant - said,
+                "skill": constant - loss,
             }
         codes = None if self.codes is None else self.codes[self.order]
-        return {name: _estimate(name, one, score, self.notes, codes) for name, one in parts.items()}
+        return {name: _estimate(name, values, score, self.notes, codes) for name, values in parts.items()}
 
     def bands(
         self, events: HostArray, curves: HostArray, score: str, level: float, seed: Seed
@@ -343,12 +344,12 @@ class _Groups:
         predicted = np.empty(self.n)
         predicted[self.order] = self.each(self.predicted)
         apart = events - predicted
-        found = []
+        curves = []
         for _, drawn in sign_tiles(seed, number, n_resamples, 64 * self.n):
             for some in tiles(len(drawn), 64):
                 moved = predicted + drawn[some][:, codes] * apart
-                found.append(np.clip(self.fits(moved)[:, self.kept], 0.0, 1.0))
-        return np.concatenate(found)
+                curves.append(np.clip(self.fits(moved)[:, self.kept], 0.0, 1.0))
+        return np.concatenate(curves)
 
     def _within(
         self, low: HostArray, high: HostArray, p: HostArray, distance: Distance
@@ -367,12 +368,12 @@ class _Groups:
         from scipy.optimize import minimize_scalar
 
         def best(end: int) -> float:
-            found = minimize_scalar(
+            ended = minimize_scalar(
                 lambda m: self._within(low, high, np.full_like(low, m), divergence)[end],
                 bounds=(0.0, 1.0),
                 method="bounded",
             )
-            return float(found.fun)
+            return float(ended.fun)
 
         return best(0), best(1)
 
@@ -411,16 +412,16 @@ def _pooled(values: HostArray, weights: HostArray | None, tied: HostArray | None
 
         weight = np.diff(start, append=b * g) if weight is None else weight
         rows = np.split(np.arange(mean.size), first[1:])
-        mean = np.concatenate([isotonic_regression(mean[own], weights=weight[own]).x for own in rows])
+        mean = np.concatenate([isotonic_regression(mean[pool], weights=weight[pool]).x for pool in rows])
     return np.repeat(mean, np.diff(start, append=b * g)).reshape(b, g)
 
 
 def _begins(mean: HostArray, first: HostArray) -> HostArray:
     """Tell which means are above the one before them, or the first of their row."""
-    found = np.empty(mean.size, dtype=bool)
-    np.greater(mean[1:], mean[:-1], out=found[1:])
-    found[first] = True
-    return found
+    begins = np.empty(mean.size, dtype=bool)
+    np.greater(mean[1:], mean[:-1], out=begins[1:])
+    begins[first] = True
+    return begins
 
 
 def _estimate(
@@ -439,12 +440,12 @@ def _drawn_curves(every: Sequence[_Groups], rows: Dataset, seed: Seed, n_resampl
     """Return curves of drawn labels at the kept groups, (b, kept), for each of several orders of the rows."""
     if not n_resamples:
         return [np.empty((0, len(groups.kept))) for groups in every]
-    found: list[list[HostArray]] = [[] for _ in every]
+    curves: list[list[HostArray]] = [[] for _ in every]
     for _, batch in label_tiles(rows.batch, consistent(seed)(rows), slice(0, n_resamples)):
-        for own, groups in zip(found, every, strict=True):
+        for parts, groups in zip(curves, every, strict=True):
             events = to_host(groups.events(batch))
-            own += [groups.fits(events[some])[:, groups.kept] for some in tiles(len(events), 64)]
-    return [np.concatenate(own)[1:] for own in found]  # the first is that of the observed labels
+            parts += [groups.fits(events[some])[:, groups.kept] for some in tiles(len(events), 64)]
+    return [np.concatenate(parts)[1:] for parts in curves]  # the first is that of the observed labels
 
 
 def honest_band(hits: HostArray, size: HostArray, level: float) -> tuple[HostArray, HostArray]:

@@ -13,12 +13,13 @@ from typing import Any
 import numpy as np
 
 from credibly._arrays.namespace import CACHE_ELEMENTS, HostArray, like, tiles, to_host
+from credibly._arrays.standard_errors import FEWEST_CLUSTERS, factor, mean_error
 from credibly.hypotests.calibration.corp import ROUNDING, isotonic_fits
 from credibly.predictions import Quantiles, RealPredictions, as_rows
 from credibly.predictions.passes import detached
 from credibly.results.base import require_level
 from credibly.results.decompositions import CrpsDecomposition
-from credibly.results.estimates import FEWEST_CLUSTERS, Estimate, factor, mean_error
+from credibly.results.estimates import Estimate
 from credibly.statistics.crps import crps
 
 _THRESHOLDS = 100
@@ -85,38 +86,38 @@ def decompose_crps(
     require_level(level)
     rows = detached(as_rows(predictions, labels, clusters=clusters, blocks=blocks))
     data = rows.at_once("a decomposition of the CRPS")
-    given, batch = data.predictions, data.batch
-    crps.require_predictions(given)
-    assert isinstance(given, RealPredictions)
+    predictions, batch = data.predictions, data.batch
+    crps.require_predictions(predictions)
+    assert isinstance(predictions, RealPredictions)
     y = to_host(batch.values)[0].astype(np.float64)
     n = len(y)
-    if isinstance(given, Quantiles):
-        loss, settings = _joined_loss(given, y), {"quantiles": "joined"}
+    if isinstance(predictions, Quantiles):
+        loss, settings = _joined_loss(predictions, y), {"quantiles": "joined"}
     else:
-        loss, settings = to_host(crps.loss(given)(batch.values))[0], {}
-    own, codes = _climate(y), rows.cluster_codes()
-    whole, apart = _gains(given, y, codes, _places(y, loss, codes))
+        loss, settings = to_host(crps.loss(predictions)(batch.values))[0], {}
+    climate, codes = _climate(y), rows.cluster_codes()
+    whole, apart = _gains(predictions, y, codes, _places(y, loss, codes))
     parts = {
         "loss": (loss, None),
-        "miscalibration": (loss - own + whole, _BIASED_CRPS),
+        "miscalibration": (loss - climate + whole, _BIASED_CRPS),
         "discrimination": (whole, _BIASED_CRPS),
-        "uncertainty": (own, None),
-        "skill": (own - loss, None),
+        "uncertainty": (climate, None),
+        "skill": (climate - loss, None),
     }
-    found = {
+    estimates = {
         part: Estimate(
             crps.name if part == "loss" else part,
             float(values.mean()),
             n=n,
             settings=settings if part == "loss" else {},
-            notes=given.notes,
+            notes=predictions.notes,
             **_error(values, codes, why),
         )
         for part, (values, why) in parts.items()
     }
     return CrpsDecomposition(
-        **found,
-        miscalibration_interval=_bracket(loss - own + apart, loss - own + whole, level, codes),
+        **estimates,
+        miscalibration_interval=_bracket(loss - climate + apart, loss - climate + whole, level, codes),
         discrimination_interval=_bracket(apart, whole, level, codes),
         level=float(level),
         n=n,
@@ -149,21 +150,21 @@ def _joined_loss(quantiles: Quantiles, y: HostArray) -> HostArray:
         d - 2 s p (1 - exp(-d / s)) + s p^2 / 2
     """
     quantiles.cdf(like(y, quantiles.values))  # refused unless dense
-    table, levels = (to_host(one).astype(np.float64) for one in (quantiles.values, quantiles.levels))
+    table, levels = (to_host(array).astype(np.float64) for array in (quantiles.values, quantiles.levels))
     a, b, low, high = table[:, :-1], table[:, 1:], levels[:-1], levels[1:]
     c = np.clip(y[:, None], a, b)
     m = low + (high - low) * (c - a) / np.where(b > a, b - a, 1.0)
     below = low * low + low * m + m * m
     above = (1 - m) ** 2 + (1 - m) * (1 - high) + (1 - high) ** 2
-    found = ((c - a) * below + (b - c) * above).sum(axis=1) / 3.0
+    loss = ((c - a) * below + (b - c) * above).sum(axis=1) / 3.0
     for p, end, cell, gap in (
         (levels[0], table[:, 0] - y, b[:, 0] - a[:, 0], high[0] - low[0]),
         (1.0 - levels[-1], y - table[:, -1], b[:, -1] - a[:, -1], high[-1] - low[-1]),
     ):
         d, s = np.maximum(end, 0.0), p / gap * cell
         left = np.exp(-d / np.where(s > 0, s, 1.0))
-        found += d - 2.0 * s * p * (1.0 - left) + 0.5 * s * p * p
-    return np.asarray(found)
+        loss += d - 2.0 * s * p * (1.0 - left) + 0.5 * s * p * p
+    return np.asarray(loss)
 
 
 def _climate(y: HostArray) -> HostArray:
@@ -175,9 +176,9 @@ def _climate(y: HostArray) -> HostArray:
     away = (
         rank * ordered - before + (before[-1] + ordered[-1] - before - ordered) - (n - 1 - rank) * ordered
     ) / n
-    found = np.empty(n)
-    found[order] = away
-    return np.asarray(found - 0.5 * found.mean())
+    climate = np.empty(n)
+    climate[order] = away
+    return np.asarray(climate - 0.5 * climate.mean())
 
 
 def _edges(y: HostArray) -> HostArray:
@@ -187,10 +188,10 @@ def _edges(y: HostArray) -> HostArray:
     it, and one threshold there would say little.
     """
     ordered, share = np.sort(y), np.arange(1, len(y)) / len(y)
-    held = share * (1.0 - share) * np.diff(ordered)
-    if len(y) <= _THRESHOLDS + 1 or held.sum() == 0:
+    weight = share * (1.0 - share) * np.diff(ordered)
+    if len(y) <= _THRESHOLDS + 1 or weight.sum() == 0:
         return np.unique(ordered)
-    place = np.append(0.0, np.cumsum(held / held.sum() + 1.0 / len(held)) / 2.0)
+    place = np.append(0.0, np.cumsum(weight / weight.sum() + 1.0 / len(weight)) / 2.0)
     nearest = np.searchsorted(0.5 * (place[1:] + place[:-1]), np.linspace(0.0, 1.0, _THRESHOLDS + 1))
     return np.unique(ordered[nearest])
 
@@ -199,7 +200,7 @@ def _places(y: HostArray, loss: HostArray, codes: HostArray | None) -> HostArray
     """Return rows, or clusters, in the order of their labels and losses."""
     if codes is not None:
         counts = np.maximum(np.bincount(codes), 1)
-        y, loss = (np.bincount(codes, one) / counts for one in (y, loss))
+        y, loss = (np.bincount(codes, values) / counts for values in (y, loss))
     return np.lexsort((loss, y))
 
 
@@ -221,21 +222,23 @@ def _gains(
     fold = fold if codes is None else fold[codes]
     for some in tiles(len(middle), max(1, CACHE_ELEMENTS // n)):
         at = middle[some, None]
-        given = to_host(predictions.cdf(like(np.repeat(at, n, axis=1), predictions._leading)))
-        order = np.argsort(given, axis=1)  # once: folds keep this order, so they need no sorting of their own
-        stated, parts = np.take_along_axis(given, order, axis=1), fold[order]
+        stated_cdf = to_host(predictions.cdf(like(np.repeat(at, n, axis=1), predictions._leading)))
+        order = np.argsort(
+            stated_cdf, axis=1
+        )  # once: folds keep this order, so they need no sorting of their own
+        stated, parts = np.take_along_axis(stated_cdf, order, axis=1), fold[order]
         events = (y[order] <= at).astype(np.float64)
         plain = (events - events.mean(axis=1, keepdims=True)) ** 2
         together, alone = plain - (events - _recalibrated(stated, events)) ** 2, np.zeros_like(plain)
         for part in range(min(_FOLDS, n)):
-            held = parts == part
-            kept = ~held
-            if not held.any() or not kept.any():
+            held_out = parts == part
+            kept = ~held_out
+            if not held_out.any() or not kept.any():
                 continue
-            known, seen = _by_row(stated, kept), _by_row(stated, held)
+            known, seen = _by_row(stated, kept), _by_row(stated, held_out)
             curves = zip(seen, known, _recalibrated(known, _by_row(events, kept)), strict=True)
-            fitted = np.concatenate([np.interp(*one) for one in curves])
-            alone[held] = plain[held] - (events[held] - fitted) ** 2
+            fitted = np.concatenate([np.interp(*curve) for curve in curves])
+            alone[held_out] = plain[held_out] - (events[held_out] - fitted) ** 2
         placed = np.empty_like(plain)
         for j, gain in enumerate((together, alone)):
             np.put_along_axis(placed, order, gain, axis=1)
@@ -261,7 +264,7 @@ def _bracket(low: HostArray, high: HostArray, level: float, codes: HostArray | N
         return 0.0, math.inf
     if codes is not None and codes.max() + 1 < FEWEST_CLUSTERS:
         return 0.0, math.inf
-    lower, upper = (_half(one, level, codes) for one in (low, high))
+    lower, upper = (_half(values, level, codes) for values in (low, high))
     return max(0.0, float(low.mean()) - lower), max(0.0, float(high.mean()) + upper)
 
 

@@ -17,13 +17,14 @@ from typing import Any
 
 import numpy as np
 
+from credibly._arrays.binomial import clopper_pearson
 from credibly._arrays.namespace import CACHE_ELEMENTS, HostArray, rows_within_budget, tiles
 from credibly._arrays.progress import Progress
 from credibly._arrays.sums import State, group_sums
 from credibly.hypotests.calibration.group_scores import Scoring
 from credibly.hypotests.calibration.lattice import Lattice
 from credibly.hypotests.resampling.loop import share_of_replicates
-from credibly.hypotests.resampling.pvalues import acceptance_region, clopper_pearson
+from credibly.hypotests.resampling.pvalues import acceptance_region
 from credibly.hypotests.resampling.wild import sign_tiles
 from credibly.predictions import Rows
 from credibly.predictions.clusters import Clusters
@@ -62,24 +63,24 @@ class GroupSums:
 
 def drawn_sums(rows: Rows, lattice: Lattice, scoring: Scoring, report: Progress | None) -> GroupSums:
     """Compare with labels that are drawn from the predictions."""
-    own = rows.with_groups(lattice.cells)
-    cell = reduce(add, own.map(scoring.sums))
-    found = _over_groups(lattice, cell)
+    in_cells = rows.with_groups(lattice.cells)
+    cell = reduce(add, in_cells.map(scoring.sums))
+    summed = _over_groups(lattice, cell)
     over, expected = lattice.membership, cell["expected"]
-    residual, variance, square = (found[name] for name in ("residual", "variance", "square"))
+    residual, variance, square = (summed[name] for name in ("residual", "variance", "square"))
     mean = residual / lattice.sizes
     centred = square - residual * mean
-    scatter = found["cube"] - 3.0 * mean * square + 2.0 * residual * mean**2
+    scatter = summed["cube"] - 3.0 * mean * square + 2.0 * residual * mean**2
     wider = centred > variance  # where predictions are off, or by chance; never less than they say
     with np.errstate(divide="ignore", invalid="ignore"):
-        skewness = np.where(variance > 0, found["third"] / variance**1.5, 0.0)
+        skewness = np.where(variance > 0, summed["third"] / variance**1.5, 0.0)
         shape = np.where(wider, scatter / centred**1.5, skewness)
 
     def replicates(n_resamples: int) -> Iterator[HostArray]:
         most = rows_within_budget(16 * expected.size + 24 * variance.size, 0.25)
         for reps in tiles(n_resamples, most):
             share = None if report is None else partial(share_of_replicates, report, reps, n_resamples)
-            total = reduce(add, own.map(partial(scoring.replicated, reps), share))
+            total = reduce(add, in_cells.map(partial(scoring.replicated, reps), share))
             yield np.stack([over @ (total[:, m] - expected[m]).T for m in range(len(expected))])
 
     return GroupSums(
@@ -88,7 +89,7 @@ def drawn_sums(rows: Rows, lattice: Lattice, scoring: Scoring, report: Progress 
         skewness,
         np.sqrt(np.maximum(variance, centred)) / lattice.sizes,
         shape,
-        found["observed"],
+        summed["observed"],
         (cell["residual"], cell["variance"]),
         replicates,
         scoring.as_sets,
@@ -98,7 +99,7 @@ def drawn_sums(rows: Rows, lattice: Lattice, scoring: Scoring, report: Progress 
 def _over_groups(lattice: Lattice, cell: State) -> State:
     """Add cells (measures, cells) up in every group, (measures, groups); residuals join the sums of both."""
     cell["residual"] = cell["observed"] - cell["expected"]
-    return State({name: lattice.summed(one) for name, one in cell.items()})
+    return State({name: lattice.summed(sums) for name, sums in cell.items()})
 
 
 def wild_sums(
@@ -108,10 +109,10 @@ def wild_sums(
     from scipy.sparse import csr_array
 
     n_clusters, codes = clusters.number, rows.cluster_codes()
-    pairs, own = np.unique(lattice.cells * n_clusters + codes, return_inverse=True)
+    pairs, pair_of_row = np.unique(lattice.cells * n_clusters + codes, return_inverse=True)
     cell_of, cluster_of = np.divmod(pairs, n_clusters)
     by_pair = dataclasses.replace(scoring, n_cells=len(pairs))
-    found = reduce(add, rows.with_groups(own.reshape(-1)).map(by_pair.sums))
+    sums = reduce(add, rows.with_groups(pair_of_row.reshape(-1)).map(by_pair.sums))
     shape = (len(pairs), n_clusters)
 
     def by_cluster(values: HostArray) -> Any:
@@ -119,13 +120,13 @@ def wild_sums(
         into = csr_array((values, cluster_of, np.arange(len(pairs) + 1)), shape=shape)
         return lattice.membership[:, cell_of] @ into
 
-    every = [by_cluster(one) for one in found["observed"] - found["expected"]]
-    rows_of = by_cluster(found["size"][0])
-    seen = np.stack([np.asarray((one * one).sum(axis=1)).ravel() for one in every])
-    shared = np.stack([np.asarray((one * rows_of).sum(axis=1)).ravel() for one in every])
+    every = [by_cluster(residual) for residual in sums["observed"] - sums["expected"]]
+    rows_of = by_cluster(sums["size"][0])
+    seen = np.stack([np.asarray((residual * residual).sum(axis=1)).ravel() for residual in every])
+    shared = np.stack([np.asarray((residual * rows_of).sum(axis=1)).ravel() for residual in every])
     weight = np.asarray((rows_of * rows_of).sum(axis=1)).ravel()
     here = np.diff((rows_of > 0).tocsr().indptr)
-    cell = State({name: group_sums(one, cell_of, lattice.n_cells) for name, one in found.items()})
+    cell = State({name: group_sums(sums, cell_of, lattice.n_cells) for name, sums in sums.items()})
     summed = _over_groups(lattice, cell)
     residual, predicted = summed["residual"], summed["variance"]
     mean = residual / lattice.sizes
@@ -159,7 +160,7 @@ def wild_sums(
     def replicates(n_resamples: int) -> Iterator[HostArray]:
         size = 24 * residual.size + 8 * n_clusters
         for _, drawn in sign_tiles(scoring.seed, n_clusters, n_resamples, size, report):
-            yield wider * np.stack([one @ drawn.T for one in every])
+            yield wider * np.stack([residual @ drawn.T for residual in every])
 
     return GroupSums(
         residual,
@@ -248,28 +249,28 @@ def adjusted_pvalues(source: GroupSums, n_resamples: int, level: float, *, separ
     n_measures = len(score)
     families = [slice(m, m + 1) for m in range(n_measures)] if separate else [slice(0, n_measures)]
     multiplicity = len(families)
-    flat = [score[own].ravel() for own in families]
-    orders = [np.argsort(-one, kind="stable") for one in flat]
+    flat = [score[members].ravel() for members in families]
+    orders = [np.argsort(-scores, kind="stable") for scores in flat]
     alone = np.zeros(score.shape)
-    stepped = [np.zeros(one.size) for one in flat]
+    stepped = [np.zeros(scores.size) for scores in flat]
     largest: list[list[HostArray]] = [[] for _ in families]
     limit = score - _TIE * np.maximum(1.0, np.abs(np.where(np.isfinite(score), score, 0.0)))
     for sums in _in_cache(source.replicates(n_resamples)):
         drawn = _scores(source, sums)  # (measures, groups, b)
         alone += np.count_nonzero(drawn >= limit[..., None], axis=2)
-        for at, own in enumerate(families):
-            ranked = drawn[own].reshape(-1, drawn.shape[2])[orders[at]]
+        for at, members in enumerate(families):
+            ranked = drawn[members].reshape(-1, drawn.shape[2])[orders[at]]
             worst = np.maximum.accumulate(ranked[::-1], axis=0)[::-1]  # over this and all that are less off
-            stepped[at] += np.count_nonzero(worst >= limit[own].ravel()[orders[at], None], axis=1)
+            stepped[at] += np.count_nonzero(worst >= limit[members].ravel()[orders[at], None], axis=1)
             largest[at].append(worst[0])
     adjusted = np.empty(score.shape)
     criticals, smallest, counts = [], [], []
-    for at, own in enumerate(families):
+    for at, members in enumerate(families):
         pvalues = np.maximum.accumulate((1 + stepped[at]) / (1 + n_resamples))
         pvalues = np.maximum(pvalues, source.smallest_pvalue)
         back = np.empty(pvalues.size)
         back[orders[at]] = np.minimum(1.0, multiplicity * pvalues)
-        adjusted[own] = back.reshape(adjusted[own].shape)
+        adjusted[members] = back.reshape(adjusted[members].shape)
         smallest.append(pvalues[0])
         counts.append(int(stepped[at][0]))
         # the score beyond which a group alone has an adjusted p-value of at most `level`
@@ -327,17 +328,19 @@ def explained_groups(
             break
         listed.append((m, g))
         inside = over[[g], :].indices
-        for own in np.flatnonzero(rejected[:, g] & (shared[:, g] > 0)):
-            apart[own, inside] -= variance[own, inside] * (apart[own, inside].sum() / shared[own, g])
+        for measure in np.flatnonzero(rejected[:, g] & (shared[:, g] > 0)):
+            apart[measure, inside] -= variance[measure, inside] * (
+                apart[measure, inside].sum() / shared[measure, g]
+            )
         left[:, g] = False
         score = _scores(scattered, lattice.summed(apart))
-    found: dict[tuple[int, int], str | None] = {}
+    explained: dict[tuple[int, int], str | None] = {}
     for m, g in sorted(np.argwhere(rejected).tolist(), key=lambda at: -tested.score[tuple(at)]):
         by = None if (m, g) in listed else _nearest(m, g, listed, lattice, variance)
-        found[m, g] = None if by is None else lattice.names[by]
+        explained[m, g] = None if by is None else lattice.names[by]
         if by is None and (m, g) not in listed:
             listed.append((m, g))
-    return found
+    return explained
 
 
 def _nearest(
@@ -348,13 +351,13 @@ def _nearest(
     None where no listed group has rows in common with it.
     """
     over = lattice.membership
-    own = set(over[[g], :].indices.tolist())
-    near = [one for one in listed if not own.isdisjoint(over[[one[1]], :].indices.tolist())]
+    cells = set(over[[g], :].indices.tolist())
+    near = [other for other in listed if not cells.isdisjoint(over[[other[1]], :].indices.tolist())]
     size = {group: variance[m, over[[group], :].indices].sum() for _, group in near}
 
-    def overlap(one: tuple[int, int]) -> tuple[bool, float]:
-        inside = [at for at in over[[one[1]], :].indices if at in own]
+    def overlap(other: tuple[int, int]) -> tuple[bool, float]:
+        inside = [at for at in over[[other[1]], :].indices if at in cells]
         common = variance[m, inside].sum()
-        return one[0] == m, common / np.sqrt(max(size[one[1]], 1e-300))
+        return other[0] == m, common / np.sqrt(max(size[other[1]], 1e-300))
 
     return max(near, key=overlap)[1] if near else None

@@ -59,7 +59,7 @@ HELD = 0.9
 
 
 @dataclasses.dataclass(frozen=True)
-class Measure:
+class AuditMeasure:
     """One way to be off.
 
     Attributes
@@ -110,44 +110,53 @@ class Scoring:
         Whether every distribution of a set is allowed, not its mean alone.
     """
 
-    measures: tuple[Measure, ...]
+    measures: tuple[AuditMeasure, ...]
     n_cells: int
     seed: Seed
     as_sets: bool = False
 
     def sums(self, chunk: Dataset) -> State:
         """Return what was observed in every cell and what the hypothesis says about it, (measures, cells)."""
-        given, width = chunk.predictions, 1
-        if isinstance(given, ClassPredictions):
-            given, width = given if self.as_sets else as_point(given)[0], given.n_classes
-        chunk = dataclasses.replace(chunk, predictions=given)
+        predictions, width = chunk.predictions, 1
+        if isinstance(predictions, ClassPredictions):
+            predictions, width = (
+                predictions if self.as_sets else as_point(predictions)[0],
+                predictions.n_classes,
+            )
+        chunk = dataclasses.replace(chunk, predictions=predictions)
         every = tiles(len(chunk), max(self.n_cells, rows_within_budget(_BYTES_OF_SUMS * width, 1 / 16)))
         return reduce(add, (self._sums(chunk.rows(rows)) for rows in every))
 
     def _sums(self, chunk: Dataset) -> State:
-        found = []
+        sums_of_scores = []
         for scores in self._scores(chunk):
             states = []
-            for one in scores.split(self.n_cells):
-                square, cube = one.powers(scores.observed)
-                seen = {"observed": one.observed(scores.observed), "square": square, "cube": cube}
-                states.append(State(one.fixed(None, _NEEDS), **seen))
-            found.append({name: scores.by_measure([own[name] for own in states])[0] for name in states[0]})
-        return State({name: np.concatenate([one[name] for one in found]) for name in found[0]})
+            for terms in scores.split(self.n_cells):
+                square, cube = terms.powers(scores.observed)
+                seen = {"observed": terms.observed(scores.observed), "square": square, "cube": cube}
+                states.append(State(terms.fixed(None, _NEEDS), **seen))
+            sums_of_scores.append(
+                {name: scores.by_measure([state[name] for state in states])[0] for name in states[0]}
+            )
+        return State(
+            {name: np.concatenate([sums[name] for sums in sums_of_scores]) for name in sums_of_scores[0]}
+        )
 
     def replicated(self, reps: slice, chunk: Dataset) -> HostArray:
         """Return the sums of labels drawn under the hypothesis, (b, measures, cells)."""
-        found = np.empty((reps.stop - reps.start, len(self.measures), self.n_cells))
+        sums_of_measures = np.empty((reps.stop - reps.start, len(self.measures), self.n_cells))
         first = 0
         for scores in self._scores(chunk):
-            own = slice(first, first + len(scores.columns))
-            first, terms = own.stop, scores.split(self.n_cells)
+            columns = slice(first, first + len(scores.columns))
+            first, terms = columns.stop, scores.split(self.n_cells)
             sums = [
-                scores.by_measure([one.observed(batch) for one in terms])
+                scores.by_measure([term.observed(batch) for term in terms])
                 for _, batch in label_tiles(scores.observed, scores.draw(), reps)
             ]
-            found[:, own] = np.concatenate(sums)[-len(found) :]  # without the observation
-        return found
+            sums_of_measures[:, columns] = np.concatenate(sums)[
+                -len(sums_of_measures) :
+            ]  # without the observation
+        return sums_of_measures
 
     def _scores(self, chunk: Dataset) -> Iterator[_Scores]:
         if not isinstance(chunk.predictions, ClassPredictions):
@@ -184,13 +193,13 @@ class _Scores:
 
     def split(self, n_cells: int) -> list[Terms]:
         """Return the terms with sums for every cell."""
-        return [one.split(self.part, n_cells) for one in self.terms]
+        return [term.split(self.part, n_cells) for term in self.terms]
 
     def by_measure(self, sums: Sequence[Array]) -> HostArray:
         """Return sums of all terms as (b, measures, cells)."""
         wide = [
-            to_host(one).reshape(len(one), -1, terms.n_cells)
-            for one, terms in zip(sums, self.terms, strict=True)
+            to_host(total).reshape(len(total), -1, terms.n_cells)
+            for total, terms in zip(sums, self.terms, strict=True)
         ]
         return np.moveaxis(np.concatenate(wide, axis=2)[:, :, self.columns], 2, 1)
 
@@ -209,9 +218,9 @@ def _of_classes(scoring: Scoring, chunk: Dataset) -> _Scores:
         probs, labels, cells = probs[order, :], labels[:, order], like(cells, probs)[order]
         draw = partial(_in_order, draw(), order)
     confidence, predicted = top_label(probs)
-    terms = [Events(probs)] if any(one.kind == "class" for one in scoring.measures) else []
-    width = sum(one.n_cells for one in terms)
-    columns = [width if one.label is None else one.label for one in scoring.measures]
+    terms = [Events(probs)] if any(measure.kind == "class" for measure in scoring.measures) else []
+    width = sum(term.n_cells for term in terms)
+    columns = [width if measure.label is None else measure.label for measure in scoring.measures]
     if width in columns:
         terms.append(Events(confidence, event=predicted))
     return _Scores(Classes(labels, int(probs.shape[1])), draw, terms, columns, cells)
@@ -237,7 +246,7 @@ def _of_sets(scoring: Scoring, chunk: Dataset) -> Iterator[_Scores]:
     A count is largest, in all groups at once, where every row has the upper probability of the event, so that
     replicates drawn there bound the tail of every truth in the set. All events see the same uniform numbers.
     """
-    lower, upper = (to_host(as_float64(one)) for one in singleton_bounds(as_set(chunk.predictions)))
+    lower, upper = (to_host(as_float64(bound)) for bound in singleton_bounds(as_set(chunk.predictions)))
     predicted = to_host(top_label(as_point(chunk.predictions)[0].probs)[1]).astype(np.intp)
     labels, rows = to_host(chunk.batch.values), np.arange(len(chunk))
     for measure in scoring.measures:
@@ -273,37 +282,37 @@ class RankDrawing:
 
 def drawn_ranks(chunk: Dataset, seed: Seed) -> RankDrawing:
     """Return the places of labels, and of labels drawn from real-valued predictions."""
-    given = chunk.predictions
-    if isinstance(given, Gaussian):
-        observed = as_float64(given.cdf(chunk.batch.values))
+    predictions = chunk.predictions
+    if isinstance(predictions, Gaussian):
+        observed = as_float64(predictions.cdf(chunk.batch.values))
         on_device = on_accelerator(observed)
         observed = observed if on_device else to_host(observed)
         uniforms, rows = Uniforms(seed, Stream.RESTS), slice(chunk.start, chunk.start + len(chunk))
-        place = partial(uniforms.block, instances=rows, reference=observed if on_device else None)
+        place = partial(uniforms.draw, instances=rows, reference=observed if on_device else None)
         return RankDrawing(observed, Drawn(lambda reps: Reals(place(reps)), on_device), None, None)
     source = consistent(seed)
-    posed = source.pose(chunk)
-    table, weights = _choices(posed.predictions)
-    choices = source(posed)
+    seen = source.pose(chunk)
+    table, weights = _choices(seen.predictions)
+    choices = source(seen)
     drawing = Drawn(lambda reps: Reals(_looked_up(table, choices.labels(reps))))
-    return RankDrawing(_looked_up(table, posed.batch), drawing, table, weights)
+    return RankDrawing(_looked_up(table, seen.batch), drawing, table, weights)
 
 
 def _of_reals(scoring: Scoring, chunk: Dataset) -> _Scores:
     """Return scores of real values: where the label lies in its predicted distribution."""
     cells = _cells(chunk)
-    low, high = central_interval(chunk.predictions) or (0.0, 1.0)
+    low, high = central_levels(chunk.predictions) or (0.0, 1.0)
     ranks = drawn_ranks(chunk, scoring.seed)
     observed, table, weights = ranks.observed, ranks.table, ranks.weights
     cells = cells if isinstance(observed, np.ndarray) else like(cells, observed)
 
-    def score(measure: Measure, values: Array) -> Array:
+    def score(measure: AuditMeasure, values: Array) -> Array:
         if measure.kind == "rank":
             return values
         inside = (values >= low) & (values <= high)
         return namespace(values).astype(inside, namespace(values).float64)
 
-    def law(measure: Measure) -> HostArray:
+    def law(measure: AuditMeasure) -> HostArray:
         if table is None or weights is None:
             return np.array(_LAWS[measure.kind])
         amount = score(measure, table)
@@ -312,7 +321,7 @@ def _of_reals(scoring: Scoring, chunk: Dataset) -> _Scores:
         square = apart * apart
         return np.stack([mean, square @ weights, (square * apart) @ weights])
 
-    terms = [Losses(partial(score, one), cells, *law(one)) for one in scoring.measures]
+    terms = [Losses(partial(score, measure), cells, *law(measure)) for measure in scoring.measures]
     return _Scores(Reals(observed), lambda: ranks.drawing, terms, range(len(terms)), cells)
 
 
@@ -349,7 +358,7 @@ def middle_ranks(pool: HostArray) -> HostArray:
     return ranks
 
 
-def central_interval(predictions: Predictions) -> tuple[float, float] | None:
+def central_levels(predictions: Predictions) -> tuple[float, float] | None:
     """Return the levels of the central interval; for quantiles the one nearest to 90 %, None without any."""
     if not isinstance(predictions, Quantiles):
         return (1.0 - HELD) / 2, (1.0 + HELD) / 2

@@ -94,7 +94,9 @@ class Lattice:
     @property
     def names(self) -> tuple[str, ...]:
         """Groups in words: "age 31 to 45, sex F"."""
-        return tuple(", ".join(f"{name} {level}" for name, level in one) or ALL for one in self.conditions)
+        return tuple(
+            ", ".join(f"{name} {level}" for name, level in condition) or ALL for condition in self.conditions
+        )
 
 
 def lattice_of(groups: Any, n: int, *, depth: int, n_quantiles: int, min_size: int) -> Lattice:
@@ -122,30 +124,30 @@ def lattice_of(groups: Any, n: int, *, depth: int, n_quantiles: int, min_size: i
 
     notes: list[str] = []
     attributes = attributes_of(groups, n, n_quantiles, min_size, notes)
-    table = np.stack([one.codes for one in attributes], axis=1)  # (n, attributes)
-    unique, cells, counts = _distinct_rows(table, [len(one.levels) for one in attributes])
+    table = np.stack([attribute.codes for attribute in attributes], axis=1)  # (n, attributes)
+    unique, cells, counts = _distinct_rows(table, [len(attribute.levels) for attribute in attributes])
     everyone = np.zeros(len(counts), dtype=np.int64)
-    found: dict[tuple[int, ...], tuple[HostArray, HostArray]] = {(): (everyone, np.array([n]))}
+    cells_and_sizes: dict[tuple[int, ...], tuple[HostArray, HostArray]] = {(): (everyone, np.array([n]))}
     conditions: list[tuple[tuple[str, str], ...]] = [()]
     sizes, inside = [n], [np.arange(len(counts))]
     small = 0
     sizes_tried = range(1, min(depth, len(attributes)) + 1)
     for subset in (
-        one for most in sizes_tried for one in itertools.combinations(range(len(attributes)), most)
+        places for most in sizes_tried for places in itertools.combinations(range(len(attributes)), most)
     ):
         radix = [len(attributes[at].levels) for at in subset]
-        levels, own, _ = _distinct_rows(unique[:, subset], radix)
-        size = np.bincount(own, weights=counts).astype(np.int64)
-        found[subset] = own, size
-        first = np.full(len(size), len(own))
-        np.minimum.at(first, own, np.arange(len(own)))
+        levels, group, _ = _distinct_rows(unique[:, subset], radix)
+        size = np.bincount(group, weights=counts).astype(np.int64)
+        cells_and_sizes[subset] = group, size
+        first = np.full(len(size), len(group))
+        np.minimum.at(first, group, np.arange(len(group)))
         new = size >= min_size
         small += int(np.count_nonzero(~new))
         for left_out in subset:  # the same rows as with one condition less
-            above, above_size = found[tuple(at for at in subset if at != left_out)]
+            above, above_size = cells_and_sizes[tuple(at for at in subset if at != left_out)]
             new &= above_size[above[first]] != size
-        order = np.argsort(own, kind="stable")
-        members = np.split(order, np.cumsum(np.bincount(own))[:-1])
+        order = np.argsort(group, kind="stable")
+        members = np.split(order, np.cumsum(np.bincount(group))[:-1])
         for at in np.flatnonzero(new):
             named = zip(subset, levels[at], strict=True)
             conditions.append(tuple((attributes[a].name, attributes[a].levels[level]) for a, level in named))
@@ -161,7 +163,7 @@ def lattice_of(groups: Any, n: int, *, depth: int, n_quantiles: int, min_size: i
     if small:
         few = f"with fewer than {min_size} rows"
         notes.append(f"{counted(small, f'group {few} was', f'groups {few} were')} left out")
-    places = np.concatenate([[0], np.cumsum([len(one) for one in inside])])
+    places = np.concatenate([[0], np.cumsum([len(cells_inside) for cells_inside in inside])])
     columns = np.concatenate(inside)
     shape = (len(conditions), len(counts))
     membership = csr_array((np.ones(len(columns)), columns, places), shape=shape)
@@ -171,14 +173,14 @@ def lattice_of(groups: Any, n: int, *, depth: int, n_quantiles: int, min_size: i
         tuple(conditions),
         np.array(sizes),
         membership,
-        tuple(one.name for one in attributes),
+        tuple(attribute.name for attribute in attributes),
         tuple(notes),
     )
 
 
 def crossed_levels(groups: Any, n: int) -> HostArray:
     """Return the levels of all attributes of every instance as one name, "F / 31 to 45"."""
-    words = [np.array(one.levels)[one.codes] for one in attributes_of(groups, n)]
+    words = [np.array(attribute.levels)[attribute.codes] for attribute in attributes_of(groups, n)]
     return np.array([" / ".join(row) for row in zip(*words, strict=True)])
 
 
@@ -189,8 +191,8 @@ def _distinct_rows(table: HostArray, radix: Sequence[int]) -> tuple[HostArray, H
         code = code * size + column
         if code.size and code.max() > 2**40:  # numbers that would not fit behind the next column
             code = np.unique(code, return_inverse=True)[1].reshape(-1)
-    _, first, own = _distinct(code)
-    return table[first], own, np.bincount(own)
+    _, first, place = _distinct(code)
+    return table[first], place, np.bincount(place)
 
 
 def _distinct(values: HostArray) -> tuple[HostArray, HostArray, HostArray]:
@@ -208,8 +210,8 @@ def _distinct(values: HostArray) -> tuple[HostArray, HostArray, HostArray]:
             rank = np.empty(first.size, dtype=np.intp)
             rank[present] = np.arange(present.size)
             return values[first[present]], first[present], rank[places]
-    distinct, first, own = np.unique(values, return_index=True, return_inverse=True)
-    return distinct, first, own.reshape(-1)
+    distinct, first, place = np.unique(values, return_index=True, return_inverse=True)
+    return distinct, first, place.reshape(-1)
 
 
 def attributes_of(
@@ -224,16 +226,16 @@ def attributes_of(
         groups = {str(name): groups[name] for name in column_names(groups)}
     if not isinstance(groups, Mapping):
         rule = "must be a table, a mapping of names to columns, or one column"
-        given = not (isinstance(groups, str) or groups is None)
-        require_type(given, rule, 'Pass `groups={"age": age, "sex": sex}`.', groups=groups)
+        is_table = not (isinstance(groups, str) or groups is None)
+        require_type(is_table, rule, 'Pass `groups={"age": age, "sex": sex}`.', groups=groups)
         groups = {"group": groups}
     require(groups, "must have at least one attribute", "Name one.", groups=groups)
-    found, said = [], [] if notes is None else notes
+    attributes, remarks = [], [] if notes is None else notes
     for name, values in groups.items():
         column = as_names(values, f"groups[{str(name)!r}]")
         require_one_each(column.shape, n, f"attribute {str(name)!r} of `groups`")
-        found.append(_attribute(str(name), column, n, n_quantiles, min_size, said))
-    return found
+        attributes.append(_attribute(str(name), column, n, n_quantiles, min_size, remarks))
+    return attributes
 
 
 def _attribute(
@@ -243,25 +245,27 @@ def _attribute(
     missing = _missing(values)
     codes = np.zeros(n, dtype=np.int64)
     known = values[~missing]
-    if known.dtype == object and known.size and all(isinstance(one, dt.date) for one in known):
-        known = np.array([one.strftime("%Y-%m-%d") for one in known], dtype="datetime64[D]")
+    if known.dtype == object and known.size and all(isinstance(entry, dt.date) for entry in known):
+        known = np.array([entry.strftime("%Y-%m-%d") for entry in known], dtype="datetime64[D]")
     elif known.dtype == object:
-        kinds = {isinstance(one, (int, float, np.number)) and not isinstance(one, bool) for one in known}
+        kinds = {
+            isinstance(entry, (int, float, np.number)) and not isinstance(entry, bool) for entry in known
+        }
         known = known.astype(float if kinds == {True} else str)
     elif known.dtype.kind == "S":
         known = known.astype(str)
     elif known.dtype.kind == "m":
         known = known / np.timedelta64(1, "D")
     known = _by_date(name, known, notes)
-    distinct, _, own = _distinct(known)
+    distinct, _, level = _distinct(known)
     numbers = known.dtype.kind in "fiu"
     if numbers and len(distinct) > _FEW_VALUES:
-        ends, own = _cut(distinct, own, n_quantiles)
+        ends, level = _cut(distinct, level, n_quantiles)
         words = [f"{low:.4g}" if low == high else f"{low:.4g} to {high:.4g}" for low, high in ends]
         notes.append(f"{name} is split at its quantiles: {'; '.join(words)}")
     else:
-        words = [f"{one:g}" if isinstance(one, float) else str(one) for one in distinct.tolist()]
-    counts = np.bincount(own, minlength=len(words))
+        words = [f"{entry:g}" if isinstance(entry, float) else str(entry) for entry in distinct.tolist()]
+    counts = np.bincount(level, minlength=len(words))
     rare = counts < min_size
     if rare.sum() > 1:
         kept = np.flatnonzero(~rare)
@@ -273,8 +277,8 @@ def _attribute(
         count = counted(len(joined), f"level {few} is", f"levels {few} are")
         notes.append(f"{name}: {count} merged: {shown}")
         words = [*(words[at] for at in kept), _free(OTHER, words)]
-        own = place[own]
-    codes[~missing] = own
+        level = place[level]
+    codes[~missing] = level
     if missing.any():
         codes[missing] = len(words)
         words = [*words, _free(MISSING, words)]
@@ -291,23 +295,23 @@ def _by_date(name: str, known: HostArray, notes: list[str]) -> HostArray:
         return _years_months_or_days(name, known, notes)
     if known.dtype.kind != "U" or known.size == 0:
         return known
-    distinct, own = np.unique(known, return_inverse=True)
-    days = np.array([_day(one) for one in distinct.tolist()], dtype="datetime64[D]")[own]
+    distinct, place = np.unique(known, return_inverse=True)
+    days = np.array([_day(word) for word in distinct.tolist()], dtype="datetime64[D]")[place]
     dated = ~np.isnat(days)
     if 2 * dated.sum() <= known.size:
         return known
-    found = known.astype(f"U{max(10, known.dtype.itemsize // 4)}")
-    found[dated] = _years_months_or_days(name, days[dated], notes)
+    words = known.astype(f"U{max(10, known.dtype.itemsize // 4)}")
+    words[dated] = _years_months_or_days(name, days[dated], notes)
     if not dated.all():
         notes.append(f"{(~dated).sum()} of {known.size} entries of {name} are not dates, and stay as written")
-    return found
+    return words
 
 
 def _day(text: str) -> np.datetime64:
     """Return the day of a date that is written as text, not a time where it is none."""
-    found = _DATE.match(text)
+    match = _DATE.match(text)
     try:
-        return np.datetime64(f"{found[1]}-{found[3]}-{found[4]}" if found else "NaT", "D")
+        return np.datetime64(f"{match[1]}-{match[3]}-{match[4]}" if match else "NaT", "D")
     except ValueError:  # 2021-13-45 looks like one
         return np.datetime64("NaT", "D")
 
@@ -332,7 +336,9 @@ def _missing(values: HostArray) -> HostArray:
     if values.dtype.kind in "fmM":
         return np.asarray(np.isnat(values) if values.dtype.kind in "mM" else np.isnan(values))
     # NaN differs from itself, and what pandas calls NA answers neither
-    return np.array([one is None or _differs(one) or one in ("", b"") for one in values.tolist()], dtype=bool)
+    return np.array(
+        [entry is None or _differs(entry) or entry in ("", b"") for entry in values.tolist()], dtype=bool
+    )
 
 
 def _differs(value: Any) -> bool:
@@ -343,15 +349,15 @@ def _differs(value: Any) -> bool:
 
 
 def _cut(
-    distinct: HostArray, own: HostArray, n_quantiles: int
+    distinct: HostArray, level: HostArray, n_quantiles: int
 ) -> tuple[list[tuple[float, float]], HostArray]:
     """Cut numbers at quantiles, equal ones together; return the ends of every part, and the parts."""
-    counts = np.bincount(own)
-    middle = np.cumsum(counts) / len(own) - 0.5 * counts / len(own)
+    counts = np.bincount(level)
+    middle = np.cumsum(counts) / len(level) - 0.5 * counts / len(level)
     part = np.minimum((n_quantiles * middle).astype(int), n_quantiles - 1)
     used, place = np.unique(part, return_inverse=True)
-    ends = [(float(distinct[part == one].min()), float(distinct[part == one].max())) for one in used]
-    return ends, place.reshape(-1)[own]
+    ends = [(float(distinct[part == place].min()), float(distinct[part == place].max())) for place in used]
+    return ends, place.reshape(-1)[level]
 
 
 def _free(word: str, taken: Sequence[str]) -> str:

@@ -53,7 +53,7 @@ from credibly.predictions import (
 )
 from credibly.predictions.clusters import Clusters
 from credibly.predictions.passes import detached
-from credibly.predictions.prediction_sets import remedy_for
+from credibly.predictions.prediction_sets import remedy_without_probs
 from credibly.results.base import require_level
 from credibly.results.curves import EnvelopeCurve
 from credibly.results.tests import smallest_pvalue
@@ -270,7 +270,7 @@ def asking_shares(
     require_resamples(n_resamples)
     share, usual = _SHARES[name]
     bind = partial(share, usual if levels is None else levels)
-    few, clusters = rows.sample.predictions[:1], rows.clusters
+    few, clusters = rows.example.predictions[:1], rows.clusters
     require_hypothesis(few, hypothesis)
     require_cells(few, bind(few))
     if clusters is not None and hypothesis == "bayesian":
@@ -285,8 +285,10 @@ def asking_shares(
         sources = LabelSource.each(hypothesis, seed, n_resamples, few)
         (every,) = yield [Request([Target(bind, finish=_shares)], rows, sources, n_resamples, progress)]
         # of several members, the one whose labels these are most like
-        found = max((one for (one,) in every), key=lambda one: curve_pvalues(one.values)[0])
-        bound, curves = found.bound, found.values
+        nearest = max(
+            (resampled for (resampled,) in every), key=lambda resampled: curve_pvalues(resampled.values)[0]
+        )
+        bound, curves = nearest.bound, nearest.values
         notes = (*bound.notes, *drawing_notes(few, hypothesis == "bayesian"))
     else:
         bound = bind(few)
@@ -345,20 +347,20 @@ def checked_rows(
 ) -> Rows:
     """Return rows of real-valued predictions, or of classes, with one label observed for each."""
     rows = detached(as_rows(predictions, labels, clusters=clusters, blocks=blocks))
-    given = rows.sample.predictions
-    if classes and isinstance(given, ClassPredictions):
-        single = isinstance(rows.sample.batch, Classes)
-        require_type(single, "must be one class per instance", "Draw one of them.", labels=rows.sample.batch)
+    predictions = rows.example.predictions
+    if classes and isinstance(predictions, ClassPredictions):
+        single = isinstance(rows.example.batch, Classes)
+        require_type(single, "must be one class per instance", "Draw one of them.", labels=rows.example.batch)
         return rows
-    if not isinstance(given, RealPredictions):
+    if not isinstance(predictions, RealPredictions):
         raise InputTypeError(
             name,
             "needs real-valued predictions",
-            f"got {type(given).__name__}",
-            remedy_for(given, "For classes see `calibration_test` and `reliability_curve`."),
+            f"got {type(predictions).__name__}",
+            remedy_without_probs(predictions, "For classes see `calibration_test` and `reliability_curve`."),
         )
-    real = isinstance(rows.sample.batch, Reals)
-    require_type(real, "must be real numbers", "Pass an array (n,).", labels=rows.sample.batch)
+    real = isinstance(rows.example.batch, Reals)
+    require_type(real, "must be real numbers", "Pass an array (n,).", labels=rows.example.batch)
     return rows
 
 
@@ -393,7 +395,7 @@ def _wild_curves(
     """Return shares of the observed labels and of wild replicates, (1 + b, levels), and what is expected."""
     (total,) = rows.merged([WildSums((bind,), clusters, seed)])
     expected, added = total.states["0 expected"], total.states["0 added"]
-    bound, number = bind(rows.sample.predictions[:1]), clusters.number
+    bound, number = bind(rows.example.predictions[:1]), clusters.number
     assert isinstance(bound, Linear)
 
     def shares(signs: HostArray) -> HostArray:

@@ -19,12 +19,12 @@ from functools import partial
 from statistics import NormalDist
 from typing import Any
 
+from credibly._arrays.binomial import chance_of_as_many
 from credibly._arrays.errors import InputTypeError, UnsupportedError
 from credibly._arrays.namespace import as_float64, namespace
 from credibly.predictions import ClassPredictions, Dataset, as_point, as_rows
 from credibly.predictions.passes import detached
 from credibly.results.base import require_level
-from credibly.results.certificates import chance_of_as_many
 from credibly.results.power import LabelPlan
 from credibly.statistics.proper import top_label
 
@@ -100,12 +100,12 @@ def plan_labels(
             "Plan without clusters, and multiply by the design effect: 1 + (rows per cluster - 1) times the "
             "correlation inside clusters. `evaluate` estimates the correlation from labelled rows.",
         )
-    given = rows.sample.predictions
-    if not isinstance(given, ClassPredictions):
+    predictions = rows.example.predictions
+    if not isinstance(predictions, ClassPredictions):
         raise InputTypeError(
             "`plan_labels`",
             "needs class predictions",
-            f"got {type(given).__name__}",
+            f"got {type(predictions).__name__}",
             "Plan a test of real values with `predictive_check(...).power()`.",
         )
     columns = zip(*rows.map(partial(_sums, gap or 0.0)), strict=True)
@@ -130,7 +130,7 @@ def plan_labels(
         power=power,
         confidence=confidence,
         n=rows.n,
-        notes=as_point(given)[1],
+        notes=as_point(predictions)[1],
     )
 
 
@@ -139,7 +139,7 @@ def _sums(shift: float, chunk: Dataset) -> tuple[float, ...]:
     c = as_float64(top_label(as_point(chunk.predictions)[0].probs)[0])
     xp = namespace(c)
     low, high = xp.clip(c - shift, 0.0, 1.0), xp.clip(c + shift, 0.0, 1.0)
-    return tuple(float(xp.sum(one)) for one in (c, c * (1 - c), low * (1 - low), high * (1 - high)))
+    return tuple(float(xp.sum(values)) for values in (c, c * (1 - c), low * (1 - low), high * (1 - high)))
 
 
 def _whole(instances: float) -> int:

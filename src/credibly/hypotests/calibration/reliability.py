@@ -114,33 +114,38 @@ def asking_curves(
 ) -> Asking[list[ReliabilityCurve]]:
     """Return one curve per target on shared replicates; see :func:`reliability_curve`."""
     bins: dict[str, Any] = {"n_bins": n_bins, "binning": binning, "closed": closed}
-    given = rows.sample.predictions
+    predictions = rows.example.predictions
     kinds: dict[str, BinnedError] = {"top": ConfidenceECE(**bins), "each": ClasswiseECE(**bins)}
-    kinds["top"].require_predictions(given)
-    assert isinstance(given, ClassPredictions)  # the errors take no others
+    kinds["top"].require_predictions(predictions)
+    assert isinstance(predictions, ClassPredictions)  # the errors take no others
     for target in targets:
-        require_target(target, given.n_classes)
+        require_target(target, predictions.n_classes)
     if level is not None:
-        require_single_labels(rows.sample.batch, "the consistency band")
+        require_single_labels(rows.example.batch, "the consistency band")
         require_level(level)
         require_resamples(n_resamples)
     needed = ["top" if target == "top_label" else "each" for target in targets]
-    kinds = {name: one for name, one in kinds.items() if name in needed}
+    kinds = {name: error for name, error in kinds.items() if name in needed}
     planned = targets_of(list(kinds.values()), rows, finish=_frequency)
-    drawn = 0 if level is None or rows.sample.clusters is not None else n_resamples
-    ((found,),) = yield [Request(planned, rows, [consistent(seed)], drawn, progress)]
+    drawn = 0 if level is None or rows.example.clusters is not None else n_resamples
+    ((tested,),) = yield [Request(planned, rows, [consistent(seed)], drawn, progress)]
     if level is not None and rows.clusters is not None:
         banded = wild(list(kinds.values()), rows, rows.clusters, seed, n_resamples, finish=_frequency)
-        found = [dataclasses.replace(one, values=own.values) for one, own in zip(found, banded, strict=True)]
-    cells = dict(zip(kinds, zip(planned, found, strict=True), strict=True))
+        tested = [
+            dataclasses.replace(plain, values=clustered.values)
+            for plain, clustered in zip(tested, banded, strict=True)
+        ]
+    cells = dict(zip(kinds, zip(planned, tested, strict=True), strict=True))
     curves = []
     for target, name in zip(targets, needed, strict=True):
-        own = slice(None) if name == "top" else slice(int(target) * n_bins, (int(target) + 1) * n_bins)
+        cells_of_target = (
+            slice(None) if name == "top" else slice(int(target) * n_bins, (int(target) + 1) * n_bins)
+        )
         plan, resampled = cells[name][0].plan, cells[name][1]
         assert plan is not None and resampled.observed is not None  # made by `targets_of`, a sum
         edges = np.asarray(plan.edges)
         edges = edges if edges.ndim == 1 else edges[int(target)]
-        sums = {key: to_host(value)[0, own] for key, value in resampled.observed.items()}
+        sums = {key: to_host(value)[0, cells_of_target] for key, value in resampled.observed.items()}
         size = sums["size"]
         with np.errstate(invalid="ignore", divide="ignore"):
             predicted, frequency = sums["expected"] / size, sums["observed"] / size
@@ -151,7 +156,7 @@ def asking_curves(
                 weight=size,
                 predicted=predicted,
                 observed=frequency,
-                band=None if level is None else central_band(resampled.values[1:, own], level),
+                band=None if level is None else central_band(resampled.values[1:, cells_of_target], level),
                 level=level,
                 n=rows.n,
                 target=None if target == "top_label" else int(target),
@@ -180,15 +185,15 @@ def require_single_labels(labels: Labels, what: str) -> None:
 def require_target(target: object, n_classes: int) -> None:
     """Raise unless it is the top label or one of the classes."""
     rule = f'must be "top_label" or a class from 0 to {n_classes - 1}'
-    own = target == "top_label" or (is_whole(target) and 0 <= int(target) < n_classes)  # type: ignore[call-overload]
-    require(own, rule, "Name one class by its index.", target=target)
+    known = target == "top_label" or (is_whole(target) and 0 <= int(target) < n_classes)  # type: ignore[call-overload]
+    require(known, rule, "Name one class by its index.", target=target)
 
 
 def wider(
-    one: tuple[HostArray, HostArray], other: tuple[HostArray, HostArray]
+    first: tuple[HostArray, HostArray], other: tuple[HostArray, HostArray]
 ) -> tuple[HostArray, HostArray]:
     """Return the band that holds both: of clusters none is narrower than that of independent rows."""
-    return np.fmin(one[0], other[0]), np.fmax(one[1], other[1])
+    return np.fmin(first[0], other[0]), np.fmax(first[1], other[1])
 
 
 def central_band(values: HostArray, level: float) -> tuple[HostArray, HostArray]:
@@ -272,32 +277,34 @@ def asking_spread(
 ) -> Asking[SpreadCurve]:
     """Return the curve of rows; see :func:`spread_curve`."""
     statistic = ExpectedNormalisedError(n_bins)
-    require_spread(rows.sample.predictions, "spread_curve")
-    statistic.require_labels(rows.sample.batch)
+    require_spread(rows.example.predictions, "spread_curve")
+    statistic.require_labels(rows.example.batch)
     planned = targets_of([statistic], rows, finish=_errors)
     drawn = 0 if level is None else n_resamples
-    (((found,),),) = yield [Request(planned, rows, [consistent(seed)], drawn)]
+    (((resampled,),),) = yield [Request(planned, rows, [consistent(seed)], drawn)]
     plan = planned[0].plan
-    assert plan is not None and found.observed is not None  # made by `targets_of`, a sum
-    size, stated = (to_host(found.observed[name])[0] for name in ("size", "stated"))
+    assert plan is not None and resampled.observed is not None  # made by `targets_of`, a sum
+    size, stated = (to_host(resampled.observed[name])[0] for name in ("size", "stated"))
     filled = np.flatnonzero(size > 0)
     z = filled + size.size
     edges = np.sqrt(np.asarray(plan.edges))
-    bands = None if level is None else [central_band(found.values[1:, part], level) for part in (filled, z)]
+    bands = (
+        None if level is None else [central_band(resampled.values[1:, part], level) for part in (filled, z)]
+    )
     if bands is not None and level is not None and rows.clusters is not None:
         (signed,) = wild([statistic], rows, rows.clusters, seed, n_resamples, finish=_errors)
         apart = [central_band(signed.values[1:, part], level) for part in (filled, z)]
-        bands = [wider(one, other) for one, other in zip(bands, apart, strict=True)]
+        bands = [wider(first, other) for first, other in zip(bands, apart, strict=True)]
     return SpreadCurve(
         left=edges[:-1][filled],
         right=edges[1:][filled],
         weight=size[filled],
         stated=np.sqrt(stated[filled] / size[filled]),
-        observed=found.values[0, filled],
+        observed=resampled.values[0, filled],
         band=None if bands is None else bands[0],
         level=level,
         n=rows.n,
-        z=found.values[0, z],
+        z=resampled.values[0, z],
         z_band=None if bands is None else bands[1],
     )
 

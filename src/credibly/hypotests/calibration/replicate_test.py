@@ -21,7 +21,7 @@ from credibly.results.tests import HypotestResult
 from credibly.statistics import Statistic
 from credibly.statistics.registry import as_statistic
 
-Rule = Callable[[float, HostArray], float]
+PvalueRule = Callable[[float, HostArray], float]
 
 
 def replicate_test(
@@ -30,7 +30,7 @@ def replicate_test(
     pairs: Iterable[tuple[Any, Any]],
     *,
     statistics: str | Statistic | Sequence[str | Statistic],
-    rule: Rule | None = None,
+    rule: PvalueRule | None = None,
     hypothesis: str = HYPOTHESIS,
     settings: Mapping[str, Any] | None = None,
     progress: Callable[[int], None] | None = None,
@@ -87,19 +87,19 @@ def replicate_test(
         rule is None or callable(rule), "must be a function", "Pass `rule(observed, null)`.", rule=rule
     )
     require(rule is None or not several, "needs one statistic", "Test them one by one.", rule=rule)
-    rows = as_rows(predictions, labels).sample
-    bounds = [as_statistic(one).bind(rows.predictions) for one in asked]
-    chosen = [one.statistic for one in bounds]  # one bandwidth for the data and all replicates
+    rows = as_rows(predictions, labels).example
+    bounds = [as_statistic(statistic).bind(rows.predictions) for statistic in asked]
+    chosen = [bound.statistic for bound in bounds]  # one bandwidth for the data and all replicates
     observed = [(rows.predictions, rows.batch)]
     values = paired_values(chosen, itertools.chain(observed, pairs), progress)
     require(values.shape[1] > 1, "must hold at least one pair", "Make 99 or more.", pairs=pairs)
-    own = dict(settings or {})
-    results = [single_result(one, row, own) for one, row in zip(bounds, values, strict=True)]
-    found = omnibus(results, values, own) if several else results[0]
-    told: dict[str, Any] = {"name": "replicate_test", "hypothesis": hypothesis}
+    all_settings = dict(settings or {})
+    results = [single_result(bound, row, all_settings) for bound, row in zip(bounds, values, strict=True)]
+    result = omnibus(results, values, all_settings) if several else results[0]
+    changes: dict[str, Any] = {"name": "replicate_test", "hypothesis": hypothesis}
     if rule is not None:
-        told |= {"pvalue": float(rule(found.statistic, values[0, 1:])), "pvalue_interval": None}
-    return dataclasses.replace(found, **told)
+        changes |= {"pvalue": float(rule(result.statistic, values[0, 1:])), "pvalue_interval": None}
+    return dataclasses.replace(result, **changes)
 
 
 def paired_values(
@@ -113,14 +113,14 @@ def paired_values(
     """
     columns = []
     for done, (predictions, labels) in enumerate(pairs):
-        given, seen = predictions, labels
+        predicted, seen = predictions, labels
         if not isinstance(labels, Labels):
-            data = as_rows(predictions, labels).sample
-            given, seen = data.predictions, data.batch
-        bounds = [statistic.bind(given) for statistic in statistics]
+            data = as_rows(predictions, labels).example
+            predicted, seen = data.predictions, data.batch
+        bounds = [statistic.bind(predicted) for statistic in statistics]
         columns.append([float(bound(seen)[0]) for bound in bounds])
         if progress is not None:
             progress(done + 1)
     values = np.array(columns).T
     of_each = zip(values, bounds, strict=True)
-    return np.stack([settled(row, one.term_size, one.n, one.rounding) for row, one in of_each])
+    return np.stack([settled(row, bound.term_size, bound.n, bound.rounding) for row, bound in of_each])

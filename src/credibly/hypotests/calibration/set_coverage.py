@@ -17,19 +17,19 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from bisect import bisect_right
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
 import numpy as np
-from scipy.special import bdtr, bdtrc
 
+from credibly._arrays.binomial import accepted_shares, binomial_pvalue
 from credibly._arrays.checks import as_real, require_finite
 from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError, require, require_positive
 from credibly._arrays.namespace import HostArray, is_array, to_host
 from credibly._arrays.notes import counted
 from credibly._arrays.philox import Seed, Stream, Uniforms, as_seed, takes_rng
+from credibly._arrays.standard_errors import ONE_INSTANCE, mean_error
 from credibly.hypotests.calibration.calibration_test import require_resamples
 from credibly.hypotests.calibration.lattice import crossed_levels
 from credibly.hypotests.resampling.choices import Drawn
@@ -52,7 +52,7 @@ from credibly.predictions.clusters import Clusters, as_names
 from credibly.predictions.prediction_sets import require_claimed
 from credibly.results.base import Tail
 from credibly.results.coverage import SetCoverage, Strata
-from credibly.results.estimates import ONE_INSTANCE, Estimate, mean_error
+from credibly.results.estimates import Estimate
 from credibly.results.tests import HypotestResult
 from credibly.statistics.batches import widening
 from credibly.statistics.protocol import State
@@ -150,38 +150,40 @@ def set_coverage(
 def coverage_of(rows: Rows, seed: Seed, n_resamples: int, *, claimed: float | None = None) -> SetCoverage:
     """Return what the sets of rows hold; without replicates no p-value but the exact one."""
     clusters, codes = rows.clusters, rows.cluster_codes()
-    some = rows.sample.predictions
+    some = rows.example.predictions
     claimed = _claim(some, claimed)
     parts = list(rows.map(partial(_facts, claimed)))
-    held, size, score, outside, ends, groups, features = (
-        _joined([getattr(one, field.name) for one in parts]) for field in dataclasses.fields(_Facts)
+    covered, size, score, outside, ends, groups, features = (
+        _joined([getattr(part, field.name) for part in parts]) for field in dataclasses.fields(_Facts)
     )
-    n = held.size
+    n = covered.size
     real = score is not None
     strata = {"size": _width_parts(size) if real else _numbered(size.astype(np.int64))}
-    own = _one_group(groups, n)
-    if own is not None:
-        strata["group"] = np.unique(own, return_inverse=True)
+    names_of_groups = _one_group(groups, n)
+    if names_of_groups is not None:
+        strata["group"] = np.unique(names_of_groups, return_inverse=True)
     hits = Events(np.full(n, claimed), event=np.ones(n, dtype=np.uint8))
     split = {by: hits.split(place, names.size) for by, (names, place) in strata.items()}
     # one part alone is the average
-    compared = {f"coverage_by_{by}": one for by, one in split.items() if one.n_parts > 1}
+    compared = {
+        f"coverage_by_{by}": hits_of_parts for by, hits_of_parts in split.items() if hits_of_parts.n_parts > 1
+    }
     searches: dict[str, Search] = {}
     if features is not None:
         table, folds = _standardised(features, n), _folds_of(n, seed, codes)
         searches["coverage_by_features"] = partial(_foretold, table, folds, claimed)
-    values = _values({"set_coverage": hits} | compared, searches, held, n_resamples, seed, codes)
-    tests = _tests(values, held, claimed, seed, clusters) if n_resamples else {}
-    pvalue = {name: one.pvalue for name, one in tests.items()}
-    exact = binomial_pvalue(int(held.sum()), n, claimed)
+    values = _values({"set_coverage": hits} | compared, searches, covered, n_resamples, seed, codes)
+    tests = _tests(values, covered, claimed, seed, clusters) if n_resamples else {}
+    pvalue = {name: test.pvalue for name, test in tests.items()}
+    exact = binomial_pvalue(int(covered.sum()), n, claimed)
     by = {
-        name: _strata(name, strata[name][0], one, held, pvalue.get(f"coverage_by_{name}"))
-        for name, one in split.items()
+        name: _strata(name, strata[name][0], hits_of_parts, covered, pvalue.get(f"coverage_by_{name}"))
+        for name, hits_of_parts in split.items()
     }
     return SetCoverage(
         kind="intervals" if real else "sets",
         claimed=claimed,
-        coverage=_mean("set_coverage", held.astype(np.float64), "wilson", codes),
+        coverage=_mean("set_coverage", covered.astype(np.float64), "wilson", codes),
         pvalue=exact if codes is None else pvalue.get("set_coverage"),
         size=_mean("interval_width" if real else "set_size", size, "normal", codes),
         score=_mean("interval_score", score, "normal", codes) if score is not None else None,
@@ -251,11 +253,11 @@ def _claim(predictions: Predictions, claimed: float | None) -> float:
     raise _states_no_claim(predictions)
 
 
-def _states_no_claim(given: Any) -> InputTypeError:
+def _states_no_claim(predictions: Any) -> InputTypeError:
     return InputTypeError(
         "`sets`",
         "must be sets or intervals with a claimed coverage, or distributions of a real value",
-        f"got {type(given).__name__}",
+        f"got {type(predictions).__name__}",
         "Wrap them: `PredictionSets(probs >= threshold, claimed=0.9)` or "
         "`predictions.PredictionIntervals(lower, upper, claimed=0.9)`.",
         argument="sets",
@@ -280,28 +282,34 @@ class _Facts:
 
 
 def _facts(claimed: float, rows: Dataset) -> _Facts:
-    given, batch = rows.predictions, rows.batch
+    predictions, batch = rows.predictions, rows.batch
     features = rows.features
     beside = (rows.groups, to_host(features) if is_array(features) else features)
     if batch.weights is not None:
         raise UnsupportedError(
             "`set_coverage`", "counts every instance once", "got sample weights", "Leave them out."
         )
-    central = isinstance(given, RealPredictions)
-    if isinstance(given, RealPredictions):
-        given = PredictionIntervals(*central_interval(given, claimed), claimed)
-    if isinstance(given, PredictionIntervals) and isinstance(batch, Reals):
-        beyond, values = to_host(given.beyond(batch))[0], to_host(batch.values)[0]
-        ends = (values == to_host(given.lower)) | (values == to_host(given.upper)) if central else None
-        size = to_host(given.sizes())
-        outside = np.maximum(to_host(given.lower) - values, values - to_host(given.upper))
+    central = isinstance(predictions, RealPredictions)
+    if isinstance(predictions, RealPredictions):
+        predictions = PredictionIntervals(*central_interval(predictions, claimed), claimed)
+    if isinstance(predictions, PredictionIntervals) and isinstance(batch, Reals):
+        beyond, values = to_host(predictions.beyond(batch))[0], to_host(batch.values)[0]
+        ends = (
+            (values == to_host(predictions.lower)) | (values == to_host(predictions.upper))
+            if central
+            else None
+        )
+        size = to_host(predictions.sizes())
+        outside = np.maximum(to_host(predictions.lower) - values, values - to_host(predictions.upper))
         return _Facts(beyond == 0, size, size + 2.0 / (1.0 - claimed) * beyond, outside, ends, *beside)
-    if isinstance(given, PredictionSets) and isinstance(batch, Classes):
-        return _Facts(to_host(given.held(batch))[0], to_host(given.sizes()), None, None, None, *beside)
+    if isinstance(predictions, PredictionSets) and isinstance(batch, Classes):
+        return _Facts(
+            to_host(predictions.held(batch))[0], to_host(predictions.sizes()), None, None, None, *beside
+        )
     raise UnsupportedError(
         "`set_coverage`",
         "takes one label per instance",
-        f"got {type(batch).__name__.lower()} beside {type(given).__name__}",
+        f"got {type(batch).__name__.lower()} beside {type(predictions).__name__}",
         "Draw or choose one label per instance first.",
         argument="labels",
     )
@@ -310,23 +318,16 @@ def _facts(claimed: float, rows: Dataset) -> _Facts:
 def _joined(parts: list[Any]) -> Any:
     """Return the arrays of all chunks as one; attributes of rows in memory as they are."""
     plain = parts[0] is None or isinstance(parts[0], Mapping)
-    return parts[0] if plain else np.concatenate([np.asarray(one) for one in parts])
+    return parts[0] if plain else np.concatenate([np.asarray(part) for part in parts])
 
 
 def _one_group(groups: Any, n: int) -> HostArray | None:
     """Return one group per row as text; several attributes are crossed."""
     if groups is None:
         return None
-    own = crossed_levels(groups, n) if isinstance(groups, Mapping) else as_names(groups, "groups")
-    require(own.shape == (n,), f"must have {n} entries", "Give one per set.", groups=own)
-    return own.astype(str)
-
-
-def binomial_pvalue(count: int, n: int, share: float) -> float:
-    """Return the exact two-sided p-value: twice the smaller tail, as Clopper and Pearson."""
-    lower = float(bdtr(count, n, share))
-    upper = 1.0 if count == 0 else float(bdtrc(count - 1, n, share))
-    return min(1.0, 2.0 * min(lower, upper))
+    names = crossed_levels(groups, n) if isinstance(groups, Mapping) else as_names(groups, "groups")
+    require(names.shape == (n,), f"must have {n} entries", "Give one per set.", groups=names)
+    return names.astype(str)
 
 
 def _mean(name: str, values: HostArray, method: Any, codes: HostArray | None) -> Estimate:
@@ -363,7 +364,7 @@ def _width_parts(width: HostArray) -> tuple[HostArray, HostArray]:
 def _values(
     sums: dict[str, Events],
     searches: dict[str, Search],
-    held: HostArray,
+    covered: HostArray,
     n_resamples: int,
     seed: Seed,
     codes: HostArray | None,
@@ -374,32 +375,32 @@ def _values(
     varies at least as much as coins would in every part.
     """
     claimed = float(sums["set_coverage"].chance[0])
-    away = held - claimed
-    found: dict[str, list[HostArray]] = {name: [] for name in (*sums, *searches)}
-    observed = _labels(held[None, :])
+    away = covered - claimed
+    measured: dict[str, list[HostArray]] = {name: [] for name in (*sums, *searches)}
+    observed = _labels(covered[None, :])
 
     def see(labels: Classes) -> None:
-        for name, one in sums.items():
-            found[name].append(_value(one, one.observed(labels)))
+        for name, terms in sums.items():
+            measured[name].append(_value(terms, terms.observed(labels)))
         for name, search in searches.items():
-            found[name].append(search(labels.values.astype(np.float64)))
+            measured[name].append(search(labels.values.astype(np.float64)))
 
     if codes is None:
-        sums = {name: one.for_replicates(observed, n_resamples) for name, one in sums.items()}
+        sums = {name: terms.for_replicates(observed, n_resamples) for name, terms in sums.items()}
         uniforms = Uniforms(seed, Stream.COINS)
-        coins = Drawn(lambda reps: _labels(uniforms.below(claimed, reps, held.size)))
+        coins = Drawn(lambda reps: _labels(uniforms.below(claimed, reps, covered.size)))
         for _, batch in label_tiles(observed, coins, slice(0, n_resamples)):
             see(batch)
     else:
         see(observed)
-        moved = {name: _by_cluster(one, held, codes) for name, one in sums.items()}
-        for _, factor in sign_tiles(seed, int(codes.max()) + 1, n_resamples, 32 * held.size):
+        moved = {name: _by_cluster(terms, covered, codes) for name, terms in sums.items()}
+        for _, factor in sign_tiles(seed, int(codes.max()) + 1, n_resamples, 32 * covered.size):
             for name, (beyond, wider) in moved.items():
                 drawn = _fixed(sums[name])["expected"] + factor @ (beyond * wider)
-                found[name].append(_value(sums[name], drawn))
+                measured[name].append(_value(sums[name], drawn))
             for name, search in searches.items():
-                found[name].append(search(claimed + factor[:, codes] * (away * moved["set_coverage"][1])))
-    return {name: np.concatenate(own) for name, own in found.items()}
+                measured[name].append(search(claimed + factor[:, codes] * (away * moved["set_coverage"][1])))
+    return {name: np.concatenate(parts) for name, parts in measured.items()}
 
 
 def _labels(coins: HostArray) -> Classes:
@@ -417,11 +418,11 @@ def _value(hits: Events, counts: HostArray) -> HostArray:
     if hits.part is None:
         return counts[:, 0] / hits.n
     sums = _fixed(hits)
-    found: HostArray = ((counts - sums["expected"]) ** 2 / sums["variance"]).sum(axis=1)
-    return found
+    distance: HostArray = ((counts - sums["expected"]) ** 2 / sums["variance"]).sum(axis=1)
+    return distance
 
 
-def _by_cluster(hits: Events, held: HostArray, codes: HostArray) -> tuple[HostArray, HostArray]:
+def _by_cluster(hits: Events, covered: HostArray, codes: HostArray) -> tuple[HostArray, HostArray]:
     """Return how many labels beyond the expected ones every cluster holds, (clusters, parts), and a factor.
 
     Where hardly a label of a few is missed, these numbers are small and alike: times the factor of their
@@ -429,7 +430,7 @@ def _by_cluster(hits: Events, held: HostArray, codes: HostArray) -> tuple[HostAr
     """
     number, size = int(codes.max()) + 1, hits.n_parts
     part = codes if hits.part is None else codes * size + hits.part
-    away = hits.beyond(_labels(held[None, :]))
+    away = hits.beyond(_labels(covered[None, :]))
     beyond = hits.split(part, number * size).per_cell(away[None, ...]).reshape(number, size)
     return beyond, widening(_fixed(hits)["variance"][0], (beyond**2).sum(axis=0))
 
@@ -438,21 +439,21 @@ def _standardised(features: Any, n: int) -> HostArray:
     """Return features (n, f) with mean 0 and spread 1; a constant one stays 0."""
     table = to_host(as_real(features, "features")).astype(np.float64)
     table = table[:, None] if table.ndim == 1 else table
-    held = table.ndim == 2 and table.shape[0] == n
-    require(held, f"must be numbers ({n}, f)", "Give one row per set.", features=table)
+    rows_fit = table.ndim == 2 and table.shape[0] == n
+    require(rows_fit, f"must be numbers ({n}, f)", "Give one row per set.", features=table)
     require_finite(table, "features")
     require_positive("the number of features", table.shape[1], "Give at least one column.")
     spread = table.std(axis=0)
-    found: HostArray = (table - table.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
-    return found
+    scaled: HostArray = (table - table.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
+    return scaled
 
 
 def _folds_of(n: int, seed: Seed, codes: HostArray | None = None) -> HostArray:
     """Return the fold of every row; rows of a cluster have the same one."""
     number = n if codes is None else int(codes.max()) + 1
-    order = np.argsort(Uniforms(seed, Stream.FOLDS).block(slice(0, 1), slice(0, number))[0])
-    found: HostArray = np.argsort(order) % min(_FOLDS, number)
-    return found if codes is None else found[codes]
+    order = np.argsort(Uniforms(seed, Stream.FOLDS).draw(slice(0, 1), slice(0, number))[0])
+    folds: HostArray = np.argsort(order) % min(_FOLDS, number)
+    return folds if codes is None else folds[codes]
 
 
 def _foretold(table: HostArray, folds: HostArray, claimed: float, every: HostArray) -> HostArray:
@@ -470,44 +471,39 @@ def _foretold(table: HostArray, folds: HostArray, claimed: float, every: HostArr
 
 
 def _tests(
-    values: dict[str, HostArray], held: HostArray, claimed: float, seed: Seed, clusters: Clusters | None
+    values: dict[str, HostArray], covered: HostArray, claimed: float, seed: Seed, clusters: Clusters | None
 ) -> dict[str, HypotestResult]:
     """Return the test of every measure; adjusted p-values hold for all of them together."""
-    tails: tuple[Tail, ...] = tuple("two-sided" if one == "set_coverage" else "greater" for one in values)
+    tails: tuple[Tail, ...] = tuple("two-sided" if name == "set_coverage" else "greater" for name in values)
     _, adjusted, _ = westfall_young(pooled_pvalues(np.stack(list(values.values())), tails))
     made = {}
-    for (name, own), tail, together in zip(values.items(), tails, adjusted, strict=True):
-        found = result_of(
-            own,
+    for (name, null), tail, together in zip(values.items(), tails, adjusted, strict=True):
+        result = result_of(
+            null,
             tail,
             _RANGES.get(name),
             name="set_coverage",
             hypothesis=CLAIM if clusters is None else f"{CLAIM}; clusters of rows are independent",
             statistic_name=name,
-            n=held.size,
-            settings={"claimed": claimed, "seed": list(seed), "n_resamples": own.size - 1},
+            n=covered.size,
+            settings={"claimed": claimed, "seed": list(seed), "n_resamples": null.size - 1},
             n_clusters=None if clusters is None else clusters.number,
         )
         exact: dict[str, Any] = {}
         if name == "set_coverage":
-            low, high = found.acceptance_region
+            low, high = result.acceptance_region
             exact |= {"statistic_range": (0.0, 1.0), "acceptance_region": (max(0.0, low), min(1.0, high))}
             if clusters is None:
-                exact |= {"pvalue": binomial_pvalue(int(held.sum()), held.size, claimed)}
-                exact |= {"pvalue_interval": None, "acceptance_region": _accepted(held.size, claimed)}
-        found = dataclasses.replace(found, **exact)
-        made[name] = dataclasses.replace(found, adjusted_pvalue=max(float(together), found.pvalue))
+                exact |= {"pvalue": binomial_pvalue(int(covered.sum()), covered.size, claimed)}
+                exact |= {
+                    "pvalue_interval": None,
+                    "acceptance_region": accepted_shares(covered.size, claimed),
+                }
+        result = dataclasses.replace(result, **exact)
+        made[name] = dataclasses.replace(result, adjusted_pvalue=max(float(together), result.pvalue))
     return made
 
 
-def _accepted(n: int, claimed: float, level: float = 0.05) -> tuple[float, float]:
-    """Return the smallest and the largest share that the exact test does not reject."""
-    # twice P(at most so many are held), and twice P(at most so many are missed)
-    low = bisect_right(range(n + 1), level, key=lambda count: 2.0 * bdtr(count, n, claimed))
-    missed = bisect_right(range(n), level, key=lambda count: 2.0 * (1.0 - bdtr(n - 1 - count, n, claimed)))
-    return low / n, max(low, n - missed) / n
-
-
-def _strata(by: str, names: HostArray, hits: Events, held: HostArray, pvalue: float | None) -> Strata:
-    sizes, counts = _fixed(hits)["size"][0], hits.observed(_labels(held[None, :]))[0]
+def _strata(by: str, names: HostArray, hits: Events, covered: HostArray, pvalue: float | None) -> Strata:
+    sizes, counts = _fixed(hits)["size"][0], hits.observed(_labels(covered[None, :]))[0]
     return Strata(by, tuple(names.astype(str).tolist()), sizes.astype(np.int64), counts / sizes, pvalue)

@@ -166,13 +166,13 @@ class Combination(ABC):
     ) -> LocalDeviations:
         """Return deviations by region of feature space, the worst first."""
         require_resamples(n_resamples)
-        given = as_class_predictions(predictions)
-        observed, _ = observed_classes(given, labels, "regions", as_seed(rng))
-        point = self.apply(given, features)
+        predictions = as_class_predictions(predictions)
+        observed, _ = observed_classes(predictions, labels, "regions", as_seed(rng))
+        point = self.apply(predictions, features)
         where = features if space is None else space
-        space, columns = space_of(as_point(given)[0], where, len(given), names)
-        parts, k = cut(space), given.n_classes
-        region = np.empty(len(given), dtype=np.int64)
+        space, columns = space_of(as_point(predictions)[0], where, len(predictions), names)
+        parts, k = cut(space), predictions.n_classes
+        region = np.empty(len(predictions), dtype=np.int64)
         for number, (rows, _) in enumerate(parts):
             region[rows] = number
         terms = Events(point.probs).split(like(region, point.probs), len(parts))
@@ -185,24 +185,24 @@ class Combination(ABC):
         scores = _scores(counted(observed), expected, variance)[0]
         drawn = label_tiles(observed, Replicates(point.probs, as_seed(rng)), slice(0, n_resamples))
         every = (np.abs(_scores(counted(batch), expected, variance)) for _, batch in drawn)
-        largest = np.concatenate([own.max(axis=(1, 2)) for own in every])[1:]
+        largest = np.concatenate([scores_of_tile.max(axis=(1, 2)) for scores_of_tile in every])[1:]
         worst = np.arange(len(parts)), np.abs(scores).argmax(axis=1)
-        own = scores[worst]
-        order = np.argsort(-np.abs(own), kind="stable")
+        worst_scores = scores[worst]
+        order = np.argsort(-np.abs(worst_scores), kind="stable")
         sizes = np.array([len(rows) for rows, _ in parts])
-        reached = (largest[None, :] >= np.abs(own)[:, None] * (1 - 1e-12)).sum(axis=1)
+        reached = (largest[None, :] >= np.abs(worst_scores)[:, None] * (1 - 1e-12)).sum(axis=1)
         return LocalDeviations(
             regions=tuple(_words(parts[g][1], columns) for g in order),
             sizes=sizes[order],
             classes=worst[1][order],
             predicted=(expected[worst] / sizes)[order],
             observed=(counted(observed)[0][worst] / sizes)[order],
-            scores=own[order],
+            scores=worst_scores[order],
             adjusted_pvalues=((1 + reached) / (1 + n_resamples))[order],
             columns=tuple(columns),
             lower=np.stack([space[parts[g][0]].min(axis=0) for g in order]),
             upper=np.stack([space[parts[g][0]].max(axis=0) for g in order]),
-            n=len(given),
+            n=len(predictions),
             n_resamples=n_resamples,
         )
 
@@ -234,9 +234,9 @@ class PointCombination(Combination):
     seed: Seed
 
     def _points(self, predictions: Any) -> Points:
-        given = points_of(predictions, self.n_draws, self.seed)
-        require_same_points(given, self.names, self.n_classes)
-        return given
+        points = points_of(predictions, self.n_draws, self.seed)
+        require_same_points(points, self.names, self.n_classes)
+        return points
 
 
 @dataclasses.dataclass(frozen=True)

@@ -39,7 +39,7 @@ from credibly.statistics.cells import CellStatistic
 from credibly.statistics.proper import Brier, LogLoss
 from credibly.statistics.skce import Skce
 
-Slope = Callable[[HostArray], tuple[float, HostArray]]
+ValueAndSlope = Callable[[HostArray], tuple[float, HostArray]]
 
 _RANDOM_STARTS = 4
 
@@ -106,7 +106,7 @@ class WeightSearch:
 
     def minimum(self, observed: Classes, generator: np.random.Generator) -> Minimiser:
         """Return the weights with the smallest statistic, over several starts."""
-        labels = on_host(observed)
+        labels = labels_on_host(observed)
         slope = self._slope(labels)
         if slope is not None and isinstance(self.statistic, LogLoss | Brier):
             ended = self._descend(slope, self.centre, 1.0, _CONVEX_ENOUGH)
@@ -116,8 +116,8 @@ class WeightSearch:
         if slope is None:
             known = np.stack([published.weights, likeliest])
             smallest, its_value = smallest_of_many(self, labels, known, _CHAINS, generator)
-            found = Minimiser(smallest[0], float(its_value[0]), "many weights compared")
-            return min((published, found), key=lambda one: one.value)
+            compared = Minimiser(smallest[0], float(its_value[0]), "many weights compared")
+            return min((published, compared), key=lambda minimiser: minimiser.value)
         a = self.centre.size
         starts = {"the centre": self.centre, "the largest likelihood": likeliest}
         starts |= {f"corner {j}": row for j, row in enumerate(np.eye(a))}
@@ -127,7 +127,7 @@ class WeightSearch:
         best = sorted(values, key=lambda name: values[name])[:_DESCENTS]
         spread = max(values.values()) - values[best[0]]
         nearer = [self.local_minimum(labels, starts[name], name, scale=spread) for name in best]
-        return min((*nearer, published), key=lambda one: one.value)
+        return min((*nearer, published), key=lambda minimiser: minimiser.value)
 
     def likeliest(self, labels: Classes) -> HostArray:
         """Return the weights of the largest likelihood: a convex problem."""
@@ -148,12 +148,12 @@ class WeightSearch:
         unit, enough = float(np.std(values[0])), _CONVEX_ENOUGH
         if not convex:
             unit, enough = _BEND * unit, _REFIT_ENOUGH / _BEND
-        found = np.empty_like(first)
+        refitted = np.empty_like(first)
         for d in range(len(labels)):
             slope = self._slope(one_of_many(labels, d), exact=False)
             assert slope is not None
-            found[d] = self._descend(slope, first[d], unit, enough)
-        return found
+            refitted[d] = self._descend(slope, first[d], unit, enough)
+        return refitted
 
     def local_minimum(
         self, labels: Classes, start: HostArray, name: str = "the start", *, scale: float | None = None
@@ -176,7 +176,7 @@ class WeightSearch:
 
     def _smaller(self, labels: Classes, ended: HostArray, start: HostArray, name: str) -> Minimiser:
         every = (Minimiser(weights, self.value(weights, labels), name) for weights in (ended, start))
-        return min(every, key=lambda one: one.value)
+        return min(every, key=lambda minimiser: minimiser.value)
 
     def value(self, weights: HostArray, labels: Classes) -> float:
         """Return the statistic at some weights."""
@@ -186,7 +186,7 @@ class WeightSearch:
         """Return the statistic at some weights for many label vectors, (b, n) -> (b,)."""
         return to_host(self.statistic.bind(self.at(weights))(labels))
 
-    def _slope(self, labels: Classes, *, exact: bool = True) -> Slope | None:
+    def _slope(self, labels: Classes, *, exact: bool = True) -> ValueAndSlope | None:
         """Return value and gradient: by formula, by torch where installed, or None.
 
         Without `exact` by formula only, and in single precision where that is faster: for replicates.
@@ -203,7 +203,7 @@ class WeightSearch:
             return torch_slope(self.points, labels, chosen)
         return None
 
-    def _descend(self, slope: Slope, start: HostArray, scale: float, enough: float) -> HostArray:
+    def _descend(self, slope: ValueAndSlope, start: HostArray, scale: float, enough: float) -> HostArray:
         """Follow the gradient inside the simplex; values are scaled to the solver's tolerance."""
         from scipy.optimize import minimize
 
@@ -248,7 +248,7 @@ class WeightSearch:
         return full(ended.x)
 
 
-def on_host(labels: Classes) -> Classes:
+def labels_on_host(labels: Classes) -> Classes:
     """Return labels as NumPy arrays."""
     return Classes(to_host(labels.values), labels.n_classes)
 
@@ -265,7 +265,7 @@ def combined(points: HostArray, weights: HostArray) -> HostArray:
     return np.asarray(mixed(spread, points)[0])
 
 
-def log_loss_slope(points: HostArray, labels: Classes) -> Slope:
+def log_loss_slope(points: HostArray, labels: Classes) -> ValueAndSlope:
     """-mean log f_y and its gradient, -mean P_ay / f_y."""
     likely = np.take_along_axis(points, labels.values[0].astype(np.int64)[:, None, None], axis=2)[:, :, 0]
 
@@ -276,10 +276,10 @@ def log_loss_slope(points: HostArray, labels: Classes) -> Slope:
     return slope
 
 
-def brier_slope(points: HostArray, labels: Classes) -> Slope:
+def brier_slope(points: HostArray, labels: Classes) -> ValueAndSlope:
     """Mean |f - e_y|^2 and its gradient, from its quadratic form."""
     n = points.shape[0]
-    onehot = labels.block(slice(None), slice(None))[0]
+    onehot = labels.shares()[0]
     quadratic = np.einsum("nak,nbk->ab", points, points) / n
     linear = np.einsum("nak,nk->a", points, onehot) / n
 
@@ -290,7 +290,9 @@ def brier_slope(points: HostArray, labels: Classes) -> Slope:
     return slope
 
 
-def skce_slope(points: HostArray, labels: Classes, bandwidth: float, precision: type = np.float64) -> Slope:
+def skce_slope(
+    points: HostArray, labels: Classes, bandwidth: float, precision: type = np.float64
+) -> ValueAndSlope:
     """The unbiased `skce` with an exponential Euclidean kernel and its gradient.
 
     With r = e_y - f, k_ij = exp(-d_ij / h), m_ij = k_ij <r_i, r_j> / d_ij,
@@ -301,7 +303,7 @@ def skce_slope(points: HostArray, labels: Classes, bandwidth: float, precision: 
     """
     n, a, k = points.shape
     flat: HostArray = np.ascontiguousarray(np.moveaxis(points, 1, 0).reshape(a, n * k), dtype=precision)
-    onehot = labels.block(slice(None), slice(None))[0].astype(precision)
+    onehot = labels.shares()[0].astype(precision)
     pairs, least = n * (n - 1), np.finfo(precision).eps
     scale, inverse = precision(-1.0 / bandwidth), precision(1.0 / bandwidth**2)
 
@@ -312,7 +314,7 @@ def skce_slope(points: HostArray, labels: Classes, bandwidth: float, precision: 
         extended = np.concatenate([probs, np.ones((n, 1), precision)], axis=1)
         total, moved = 0.0, np.zeros_like(probs)
         for rows in tiles(n, _TILE):
-            own, later = slice(0, rows.stop - rows.start), slice(rows.stop, n)
+            square, later = slice(0, rows.stop - rows.start), slice(rows.stop, n)
             others = slice(rows.start, n)
             # no smaller than their rounding: equal predictions do not pull, since f_i - f_j is 0
             apart = twice[rows] @ probs[others].T
@@ -321,26 +323,26 @@ def skce_slope(points: HostArray, labels: Classes, bandwidth: float, precision: 
             np.sqrt(np.maximum(apart, least, out=apart), out=apart)
             apart *= scale
             kernel = np.exp(apart)
-            np.fill_diagonal(kernel[:, own], 0.0)
+            np.fill_diagonal(kernel[:, square], 0.0)
             terms = residual[rows] @ residual[others].T
             terms *= kernel
-            total += 2.0 * float(terms.sum()) - float(terms[:, own].sum())
+            total += 2.0 * float(terms.sum()) - float(terms[:, square].sum())
             terms /= apart  # which holds -d / h by now: what is left of m / h is a factor -1 / h^2
             moved[rows] -= _pulled(terms, extended[others], probs[rows]) * inverse + kernel @ residual[others]
-            back, across = terms[:, own.stop :].T, kernel[:, own.stop :].T
+            back, across = terms[:, square.stop :].T, kernel[:, square.stop :].T
             moved[later] -= _pulled(back, extended[rows], probs[later]) * inverse + across @ residual[rows]
         return total / pairs, 2.0 * (flat @ moved.reshape(-1)).astype(np.float64) / pairs
 
     return slope
 
 
-def _pulled(pull: HostArray, others: HostArray, own: HostArray) -> HostArray:
+def _pulled(pull: HostArray, others: HostArray, rows_probs: HostArray) -> HostArray:
     """Return sum_j pull_ij (f_j - f_i); the last column of `others` is 1."""
     summed = pull @ others
-    return np.asarray(summed[:, :-1] - summed[:, -1:] * own)
+    return np.asarray(summed[:, :-1] - summed[:, -1:] * rows_probs)
 
 
-def torch_slope(points: HostArray, labels: Classes, statistic: Statistic) -> Slope:
+def torch_slope(points: HostArray, labels: Classes, statistic: Statistic) -> ValueAndSlope:
     """Any differentiable statistic and its gradient by automatic differentiation."""
     import torch
 
@@ -369,7 +371,7 @@ def smallest_of_many(
     a, b = search.centre.size, len(labels)
     drawn = generator.dirichlet(np.ones(a), size=_SPREAD)
     tried = np.concatenate([known, search.centre[None], np.eye(a), drawn])
-    found = np.stack([search.values(weights, labels) for weights in tried])  # (tried, b)
+    values_of_tried = np.stack([search.values(weights, labels) for weights in tried])  # (tried, b)
 
     def near(chosen: HostArray, radius: float) -> HostArray:
         others = generator.dirichlet(np.full(a, 0.5), size=len(chosen))
@@ -379,14 +381,14 @@ def smallest_of_many(
     chosen = search.statistic
     if not (isinstance(chosen, CellStatistic) and counted_in_pairs(chosen)):
         tries = _TRIED if chosen.traits.reduction == "sum" else _TRIED_PAIRS
-        best, values = tried[found.argmin(axis=0)], found.min(axis=0)
+        best, values = tried[values_of_tried.argmin(axis=0)], values_of_tried.min(axis=0)
         for radius in np.geomspace(*_RADII, tries):
             weights = near(best[generator.integers(b, size=1)], radius)[0]
             moved = search.values(weights, labels)
             best[moved < values], values = weights, np.minimum(moved, values)
         return best, values
-    first = found.argsort(axis=0, kind="stable")[:chains].T  # (b, chains)
-    best, values = tried[first].reshape(-1, a), np.take_along_axis(found.T, first, axis=1).ravel()
+    first = values_of_tried.argsort(axis=0, kind="stable")[:chains].T  # (b, chains)
+    best, values = tried[first].reshape(-1, a), np.take_along_axis(values_of_tried.T, first, axis=1).ravel()
     repeated = Classes(np.repeat(labels.values, chains, axis=0), labels.n_classes)
     for radius in np.geomspace(*_RADII, _ROUNDS):
         weights = near(best, radius)
@@ -422,7 +424,7 @@ def constant_test(task: WeightsTask, refit: bool) -> HypotestResult[WeightsDetai
     probs = like(search.at(best.weights).probs, task.points.probs)
     tested = Point._trusted(probs)
     statistics = task.statistics if task.several else (search.statistic,)
-    bounds = [one.bind(tested) for one in statistics]
+    bounds = [statistic.bind(tested) for statistic in statistics]
     notes: tuple[str, ...] = (f"{objective.name} {best.value:.4g} is the smallest found, from {best.start}",)
     if not refit:
         values = task.values(bounds, tested, task.observed)
@@ -439,14 +441,14 @@ def _refitted_pairs(
     task: WeightsTask, search: WeightSearch, best: Minimiser, generator: np.random.Generator
 ) -> Iterator[tuple[HostArray, Classes]]:
     """Yield the observation, then labels of replicates with the weights that are smallest for them."""
-    observed = on_host(task.observed)
+    observed = labels_on_host(task.observed)
     yield search.at(best.weights).probs[None], observed
     likeliest = search.likeliest(observed)
     drawn = Replicates(search.at(likeliest).probs, task.seed).labels(slice(0, task.n_resamples))
-    found = search.refits(drawn, np.stack([likeliest, best.weights]), generator)
+    weights_of_replicates = search.refits(drawn, np.stack([likeliest, best.weights]), generator)
     n, _, k = search.points.shape
     for reps in tiles(task.n_resamples, rows_within_budget(16 * n * k, 0.25)):
-        probs = np.stack([combined(search.points, weights) for weights in found[reps]])
+        probs = np.stack([combined(search.points, weights) for weights in weights_of_replicates[reps]])
         yield probs, Classes(drawn.values[reps, :], drawn.n_classes)
 
 

@@ -118,16 +118,16 @@ def credal_test(
                 "with clusters only the witness is tested",
                 "Leave them out, or use `weights_test`.",
             )
-        alone = together(tested_witness(sets, report=report), None)
+        alone = both_tests(tested_witness(sets, report=report), None)
         return alone if n_resamples is None else dataclasses.replace(alone, notes=(*alone.notes, NO_DRAWS))
     validity = None if sets.points.all_equal else tested_witness(sets)
     calibration = tested_weights(
         sets, features=features, statistics=statistics, n_resamples=n_resamples, report=report
     )
-    return together(validity, calibration)
+    return both_tests(validity, calibration)
 
 
-def together(
+def both_tests(
     validity: HypotestResult[WitnessDetails] | None, calibration: HypotestResult[WeightsDetails] | None
 ) -> HypotestResult[CredalDetails]:
     """Return the test of both hypotheses: rejected where weights and witness reject."""

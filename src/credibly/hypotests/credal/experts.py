@@ -70,8 +70,8 @@ class View:
     @classmethod
     def of(cls, credal: CredalSet, features: HostArray | None) -> View:
         """Take the scales of all instances."""
-        own = _set_scores(credal)
-        scales = np.array([max(float(one.std()), _SAME) for one in own])
+        columns = _set_scores(credal)
+        scales = np.array([max(float(column.std()), _SAME) for column in columns])
         mean = to_host(credal.mean().probs)
         classes = np.sort(np.argsort(-mean.mean(axis=0), kind="stable")[:_FEW])
         if features is None:
@@ -81,28 +81,34 @@ class View:
 
     def scores(self, credal: CredalSet, features: HostArray | None) -> Scores:
         """Return the columns: the same whatever the order of the members."""
-        own = [one / scale for one, scale in zip(_set_scores(credal), self.scales, strict=True)]
-        n, k = own[0].shape
+        columns_of_set = [
+            column / scale for column, scale in zip(_set_scores(credal), self.scales, strict=True)
+        ]
+        n, k = columns_of_set[0].shape
 
         def of_class(values: HostArray, j: int) -> HostArray:
             column = np.zeros((n, k))
             column[:, j] = values
             return np.asarray(column - column.mean(axis=1, keepdims=True))
 
-        columns = [*own]
-        columns += [0.7 * of_class(one[:, j], j) for one in (own[0], own[3]) for j in self.classes]
+        columns = [*columns_of_set]
+        columns += [
+            0.7 * of_class(column[:, j], j)
+            for column in (columns_of_set[0], columns_of_set[3])
+            for j in self.classes
+        ]
         columns += [of_class(np.ones(n), j) for j in self.classes]
         n_own = len(columns)
         if self.centre is not None:
             assert features is not None
             scaled = features / self.width - self.centre / self.width
-            columns += [of_class(one, j) for one in scaled.T for j in self.classes]
+            columns += [of_class(column, j) for column in scaled.T for j in self.classes]
         return Scores(to_host(credal.mean().probs), np.stack(columns, axis=2), n_own)
 
 
 def _set_scores(credal: CredalSet) -> list[HostArray]:
     """Log-probabilities of the set, and how much a small share of a foreign law raises each class."""
-    lower, upper = (to_host(one) for one in singleton_bounds(credal))
+    lower, upper = (to_host(bound) for bound in singleton_bounds(credal))
     mean = to_host(credal.mean().probs)
     logs = np.log(np.maximum(mean, _FLOOR))
     kept = 1.0 - _CONTAMINATION
@@ -113,7 +119,7 @@ def _set_scores(credal: CredalSet) -> list[HostArray]:
         np.log(kept + _CONTAMINATION / np.maximum(upper, _FLOOR)),
         np.log(kept + _CONTAMINATION / np.maximum(1.0 - lower, _FLOOR)),
     ]
-    return [one - one.mean(axis=1, keepdims=True) for one in made]
+    return [column - column.mean(axis=1, keepdims=True) for column in made]
 
 
 def regression(
@@ -152,9 +158,9 @@ def regression(
             break
         share = 1.0
         while share > 1e-3:
-            tried, found = loss(slopes - share * step)
+            tried, tried_probs = loss(slopes - share * step)
             if tried <= value - 1e-4 * share * gain:
-                slopes, value, g = slopes - share * step, tried, found
+                slopes, value, g = slopes - share * step, tried, tried_probs
                 break
             share /= 2
         else:
@@ -274,15 +280,15 @@ def witness_of(
             slopes[j] = regression(learned, labels[past], penalty, slopes[j])
             made[j, place] = looked.probs(slopes[j])
         made[-1, place] = bets.rows(now).values(_portfolio(bets.rows(past).paid(labels[past])))
-    own = credal[rows]
+    sets = credal[rows]
     for j in range(len(PENALTIES)):
         g = np.maximum(made[j], TINY)
-        made[j] = 1.0 - _STAKE + _STAKE * g / np.maximum(nearest_to(own, g), TINY)
-    made /= support_of(own, made)[0][:, :, None]  # e-variables, whatever pi is
+        made[j] = 1.0 - _STAKE + _STAKE * g / np.maximum(nearest_to(sets, g), TINY)
+    made /= support_of(sets, made)[0][:, :, None]  # e-variables, whatever pi is
     earned = np.log(np.maximum(made[:, np.arange(rows.size), labels[rows]], 1e-300)).cumsum(axis=1)
     u = np.empty((rows.size, k))
     for begin, end in itertools.pairwise(cuts - cuts[0]):
         before = earned[:, begin - 1] if begin else np.zeros(len(made))
         shares = np.exp(before - before.max())
         u[begin:end] = np.tensordot(shares / shares.sum(), made[:, begin:end], axes=1)
-    return rows, np.maximum(u / support_of(own, u[None, ...])[0][0][:, None], TINY)
+    return rows, np.maximum(u / support_of(sets, u[None, ...])[0][0][:, None], TINY)

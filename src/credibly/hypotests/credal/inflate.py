@@ -103,8 +103,8 @@ class Inflation(Result):
         Point
             One distribution per instance.
         """
-        found: Point = self.test.details.combine(self.apply(predictions), features=features)
-        return found
+        nearest: Point = self.test.details.combine(self.apply(predictions), features=features)
+        return nearest
 
     def __str__(self) -> str:
         if self.radius == 0:

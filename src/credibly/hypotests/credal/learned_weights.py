@@ -54,7 +54,7 @@ _LEAST = 1e-200
 LEAST_LEARNED_FROM = 2
 
 
-class Part(NamedTuple):
+class Split(NamedTuple):
     """Which instances weights are learned on and which are tested, as sorted indices."""
 
     learn: HostArray
@@ -63,21 +63,21 @@ class Part(NamedTuple):
 
 def random_parts(
     n: int, split: float | None, cv: int | None, seed: Seed, codes: HostArray | None = None
-) -> list[Part]:
+) -> list[Split]:
     """Cut instances at random, clusters whole: a split (`split` is the share to learn on), or `cv` folds."""
     if codes is not None:
         number = int(codes.max()) + 1
         require_enough(number, cv, "clusters")
         every = random_parts(number, split, cv, seed)
-        return [Part(*(np.flatnonzero(np.isin(codes, own)) for own in part)) for part in every]
-    order = np.argsort(Uniforms(seed, Stream.FOLDS).block(slice(0, 1), slice(0, n))[0], kind="stable")
+        return [Split(*(np.flatnonzero(np.isin(codes, clusters)) for clusters in part)) for part in every]
+    order = np.argsort(Uniforms(seed, Stream.FOLDS).draw(slice(0, 1), slice(0, n))[0], kind="stable")
     if cv is None:
         assert split is not None
         learned = min(max(round(split * n), LEAST_LEARNED_FROM), n - 2)
-        return [Part(np.sort(order[:learned]), np.sort(order[learned:]))]
+        return [Split(np.sort(order[:learned]), np.sort(order[learned:]))]
     folds = np.array_split(order, cv)
     return [
-        Part(np.sort(np.concatenate([f for j, f in enumerate(folds) if j != at])), np.sort(folds[at]))
+        Split(np.sort(np.concatenate([f for j, f in enumerate(folds) if j != at])), np.sort(folds[at]))
         for at in range(cv)
     ]
 
@@ -113,8 +113,10 @@ def held_out_share(learned: HostArray, mean: HostArray) -> float:
 def _kept_spread(tested: Array, mean: Array, seen: Classes) -> float:
     """Return the factor that gives deviations of the learned combination from the mean their true spread."""
     labels = to_host(seen.values)[0].astype(np.int64)[:, None]
-    own, equal = (np.take_along_axis(to_host(one), labels, axis=1)[:, 0] for one in (tested, mean))
-    return math.sqrt(held_out_share(own, equal))
+    learned_share, equal = (
+        np.take_along_axis(to_host(probs), labels, axis=1)[:, 0] for probs in (tested, mean)
+    )
+    return math.sqrt(held_out_share(learned_share, equal))
 
 
 _ARRAYS = 3  # of (replicates, n, k) alive at once while combinations of folds are put in order
@@ -123,18 +125,18 @@ _ARRAYS = 3  # of (replicates, n, k) alive at once while combinations of folds a
 class PartFit(NamedTuple):
     """Weights that were learned on one part, at all instances."""
 
-    part: Part
+    part: Split
     fit: FittedWeights
     weights: Array  # (n, a)
     probs: Array  # (n, k), the combination
 
 
-def _learned(learner: Learner, lesson: Lesson, parts: Sequence[Part]) -> list[PartFit]:
+def _learned(learner: Learner, lesson: Lesson, parts: Sequence[Split]) -> list[PartFit]:
     """Learn the weights of every part."""
     fits = learner.learn_parts(lesson, [part.learn for part in parts])
     weights = [fit.weights(lesson.points, lesson.features) for fit in fits]
-    probs = [mixed(one[None, ...], lesson.points.probs)[0, ...] for one in weights]
-    return [PartFit(*one) for one in zip(parts, fits, weights, probs, strict=True)]
+    probs = [mixed(part_weights[None, ...], lesson.points.probs)[0, ...] for part_weights in weights]
+    return [PartFit(*fields) for fields in zip(parts, fits, weights, probs, strict=True)]
 
 
 def learned_test(
@@ -154,7 +156,7 @@ def learned_test(
     points, labels = learner.points(task.points), task.observed.values[0, :]
     lesson = Lesson(points, made, labels, task.seed, task.codes, task.progress)
     parts, whole = random_parts(n, split, cv, task.seed, task.codes), np.arange(n)
-    *fits, source = _learned(learner, lesson, parts if cv is None else [*parts, Part(whole, whole)])
+    *fits, source = _learned(learner, lesson, parts if cv is None else [*parts, Split(whole, whole)])
     fits = fits or [source]
     unfinished, kept = 0, 1.0
     if task.codes is not None:
@@ -207,8 +209,8 @@ def _tested(task: WeightsTask, fits: Sequence[PartFit]) -> tuple[Point, Classes,
     tests = np.concatenate([fit.part.test for fit in fits])
     order = like(np.argsort(tests), task.points.probs)
     rows = like(np.sort(tests), task.points.probs)
-    own = [xp.take(fit.probs, like(fit.part.test, task.points.probs), axis=0) for fit in fits]
-    tested = Point._trusted(xp.take(xp.concat(own, axis=0), order, axis=0))
+    tested_probs = [xp.take(fit.probs, like(fit.part.test, task.points.probs), axis=0) for fit in fits]
+    tested = Point._trusted(xp.take(xp.concat(tested_probs, axis=0), order, axis=0))
     return tested, _labels_at(task.observed, rows), rows, order
 
 
@@ -220,7 +222,7 @@ def _labels_at(labels: Classes, rows: Array) -> Classes:
 def _resampled(task: WeightsTask, fit: PartFit) -> HypotestResult:
     """Draw labels of the tested part from the combination: exact where it is calibrated, rows kept."""
     tested, seen, _, _ = _tested(task, [fit])
-    bounds = [one.bind(tested) for one in task.statistics]
+    bounds = [statistic.bind(tested) for statistic in task.statistics]
     return task.result(bounds, task.values(bounds, tested, seen))
 
 
@@ -244,7 +246,7 @@ def _refitted(
     points = lesson.points
     xp = namespace(task.points.probs)
     tested, seen, rows, order = _tested(task, fits)
-    bounds = [one.bind(tested) for one in task.statistics]
+    bounds = [statistic.bind(tested) for statistic in task.statistics]
     light = [(fit.part, fit.fit) for fit in fits if isinstance(fit.fit, LinearFit)]
     columns = [fit.columns(points, lesson.features) for _, fit in light]
     mean = as_float64(as_point(task.given)[0].probs)
@@ -259,9 +261,9 @@ def _refitted(
         for reps in tiles(task.n_resamples, rows_within_budget(_ARRAYS * 8 * n * k, 0.25)):
             drawn = replicates.labels(reps)
             again = []
-            for (part, fit), own in zip(light, columns, strict=True):
-                found, left = fit.refitted(own, points.probs, drawn.values, *part)
-                again.append(found)
+            for (part, fit), part_columns in zip(light, columns, strict=True):
+                refitted, left = fit.refitted(part_columns, points.probs, drawn.values, *part)
+                again.append(refitted)
                 unfinished += left
             # (reps, tested, k)
             yield xp.take(xp.concat(again, axis=1), order, axis=1), _labels_at(drawn, rows)

@@ -119,7 +119,7 @@ class WeightsTask(SetTask):
         notes: Sequence[str],
     ) -> HypotestResult[WeightsDetails]:
         """Return a test with the weights that it found, its hypothesis and its notion of calibration."""
-        notions = {story_of(one.name).notion for one in self.statistics}
+        notions = {story_of(statistic.name).notion for statistic in self.statistics}
         notion = notions.pop() if len(notions) == 1 else "distribution"
         return with_details(
             result,
@@ -150,7 +150,10 @@ def values_of_pairs(
         start = stop
         tell(progress, stop, total)
     return np.stack(
-        [settled(row, one.term_size, one.n, one.rounding) for row, one in zip(values, bounds, strict=True)]
+        [
+            settled(row, bound.term_size, bound.n, bound.rounding)
+            for row, bound in zip(values, bounds, strict=True)
+        ]
     )
 
 
@@ -162,7 +165,9 @@ def pair_values(statistic: Statistic, probs: Array, labels: Classes) -> HostArra
     if is_numpy(probs) and isinstance(statistic, CellStatistic) and counted_in_pairs(statistic):
         return cell_values(statistic, probs, labels)
     points = (Point._trusted(probs[d, ...]) for d in range(len(labels)))
-    return np.array([float(statistic.bind(one)(one_of_many(labels, d))[0]) for d, one in enumerate(points)])
+    return np.array(
+        [float(statistic.bind(point)(one_of_many(labels, d))[0]) for d, point in enumerate(points)]
+    )
 
 
 def one_of_many(labels: Classes, d: int) -> Classes:
@@ -181,21 +186,21 @@ def kernel_values(statistic: Skce, probs: HostArray, labels: Classes) -> HostArr
     rows, scale = np.arange(n), -1.0 / float(statistic.bandwidth)
     classes = to_host(labels.values).astype(np.int64)
     grid = list(tiles(n, _TILE))
-    found = np.empty(b)
+    values_of_pairs_of_rows = np.empty(b)
     for d in range(b):
         places = np.ascontiguousarray(probs[d])
         residual = np.negative(places)
         residual[rows, classes[d]] += 1.0
         total = 0.0
-        for own in grid:
-            kernel = cdist(places[own], places[own.start :])
+        for part in grid:
+            kernel = cdist(places[part], places[part.start :])
             np.exp(np.multiply(kernel, scale, out=kernel), out=kernel)
-            inside = own.stop - own.start
+            inside = part.stop - part.start
             kernel[:, inside:] *= 2.0
             kernel[rows[:inside], rows[:inside]] = 0.0
-            total += np.vdot(residual[own], kernel @ residual[own.start :])
-        found[d] = total
-    return np.asarray(found / (n * (n - 1)))
+            total += np.vdot(residual[part], kernel @ residual[part.start :])
+        values_of_pairs_of_rows[d] = total
+    return np.asarray(values_of_pairs_of_rows / (n * (n - 1)))
 
 
 def counted_in_pairs(statistic: CellStatistic) -> bool:
@@ -214,4 +219,4 @@ def cell_values(statistic: CellStatistic, probs: HostArray, labels: Classes) -> 
     terms = statistic.terms(Point._trusted(probs.reshape(b * n, k)), statistic.plan(Point._trusted(probs[0])))
     parts = terms.split(np.repeat(np.arange(b), n), b)
     sums = parts.sums(Classes(labels.values.reshape(1, b * n), k), statistic.needs)
-    return to_host(statistic.value(State({name: own.reshape(b, -1) for name, own in sums.items()})))
+    return to_host(statistic.value(State({name: total.reshape(b, -1) for name, total in sums.items()})))

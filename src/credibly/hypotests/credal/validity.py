@@ -112,8 +112,8 @@ def candidates(credal: CredalSet, fitted: Array) -> Array:
     few = isinstance(credal, Intervals | Belief) and credal.n_classes <= ALL_CORNERS
     corners = vertices(credal, which="all" if few else "C25")
     middle = credal.mean().probs
-    found = xp.concat([corners, xp.astype(middle, xp.float64)[:, None, :], fitted[:, None, :]], axis=1)
-    return xp.where(found > 0, found, xp.zeros_like(found))  # rounding below 0 has no logarithm
+    points = xp.concat([corners, xp.astype(middle, xp.float64)[:, None, :], fitted[:, None, :]], axis=1)
+    return xp.where(points > 0, points, xp.zeros_like(points))  # rounding below 0 has no logarithm
 
 
 def deviances(credal: CredalSet, counts: HostArray) -> HostArray:
@@ -130,8 +130,8 @@ def deviances(credal: CredalSet, counts: HostArray) -> HostArray:
     raters = table.sum(axis=1)
     target = like(table / raters[:, None], credal._leading)
     nearest = nearest_distribution(credal[rows], target, "kl", TOLERANCE)
-    found = 2.0 * raters * to_host(value(nearest, target))
-    return np.asarray(found[back].reshape(b, n))
+    divergences = 2.0 * raters * to_host(value(nearest, target))
+    return np.asarray(divergences[back].reshape(b, n))
 
 
 def evidence(credal: CredalSet, counts: HostArray) -> HostArray:
@@ -146,10 +146,10 @@ def evidence(credal: CredalSet, counts: HostArray) -> HostArray:
     middle = np.where(possible, to_host(as_float64(credal.mean().probs)), 0.0)
     even = possible / possible.sum(axis=1, keepdims=True)
     prior = PRIOR_RATERS * ((1 - PRIOR_FLATNESS) * middle + PRIOR_FLATNESS * even)
-    found = np.where((table * ~possible[rows]).any(axis=1), np.inf, 0.0)
+    gained = np.where((table * ~possible[rows]).any(axis=1), np.inf, 0.0)
     for part in tiles(len(table), max(1, _LABELS_AT_ONCE // (k * k))):
-        found[part] += _left_out(credal, rows[part], table[part] * possible[rows[part]], prior)
-    return np.asarray(found[back].reshape(b, n))
+        gained[part] += _left_out(credal, rows[part], table[part] * possible[rows[part]], prior)
+    return np.asarray(gained[back].reshape(b, n))
 
 
 def _left_out(credal: CredalSet, rows: HostArray, table: HostArray, prior: HostArray) -> HostArray:
@@ -194,13 +194,13 @@ def draw_counts(probs: Array, raters: HostArray, seed: Seed, reps: slice, first_
     n, k = probs.shape
     who = np.repeat(np.arange(n), raters)
     drawn = Replicates(xp.take(probs, like(who, probs), axis=0), seed, first_rater)
-    found = np.empty((reps.stop - reps.start, n, k), dtype=np.int64)
+    counts = np.empty((reps.stop - reps.start, n, k), dtype=np.int64)
     offsets = like(who * k, probs)
-    for part in tiles(len(found), max(1, _LABELS_AT_ONCE // who.size)):
+    for part in tiles(len(counts), max(1, _LABELS_AT_ONCE // who.size)):
         labels = drawn.labels(slice(reps.start + part.start, reps.start + part.stop)).values
         cells = xp.astype(labels, xp.int64) + offsets
-        found[part] = to_host(count_cells(cells, n * k)).reshape(-1, n, k)
-    return found
+        counts[part] = to_host(count_cells(cells, n * k)).reshape(-1, n, k)
+    return counts
 
 
 def draw_from_candidates(
@@ -224,7 +224,7 @@ def candidate_weights(points: HostArray, shares: HostArray, counts: HostArray) -
     return np.asarray(np.exp(likely - logsumexp(likely + np.log(shares))[..., None]))
 
 
-HYPOTHESIS = "the labels of every instance were drawn from a distribution in its predicted set"
+TRUTH_IN_EVERY_SET = "the labels of every instance were drawn from a distribution in its predicted set"
 
 _BYTES_PER_COUNT = 80  # a drawn count with its copies while equal counts are found
 
@@ -323,7 +323,7 @@ def validity_test(
     fitted = []
     first = np.append(0, np.cumsum(raters))
     for rows in tiles(n, _rows_at_once(credal, raters, n_resamples)):
-        part = _Part(credal[rows], table[rows], seed, n_resamples, (rows.start, int(first[rows.start])))
+        part = _Instances(credal[rows], table[rows], seed, n_resamples, (rows.start, int(first[rows.start])))
         deviance[rows], pvalues[rows] = part.deviance, part.pvalues()
         fitted.append(part.fitted)
         totals += part.evidence(n).sum(axis=1)
@@ -342,7 +342,7 @@ def validity_test(
         "greater",
         None,
         name="validity_test",
-        hypothesis=HYPOTHESIS,
+        hypothesis=TRUTH_IN_EVERY_SET,
         statistic_name="evidence",
         pvalue=pvalue,
         pvalue_interval=interval,
@@ -361,7 +361,7 @@ def validity_test(
     )
 
 
-class _Part:
+class _Instances:
     """Consecutive instances: what was observed, and draws that serve every candidate of their sets."""
 
     def __init__(
@@ -425,7 +425,7 @@ class _Part:
         weights = np.take_along_axis(self.weights[1:], chosen[None, :, None], axis=2)[..., 0]
         steps = np.cumsum(weights, axis=0)
         b, n = weights.shape
-        uniform = Uniforms(self.seed, Stream.CHOICES).block(
+        uniform = Uniforms(self.seed, Stream.CHOICES).draw(
             slice(0, b), slice(self.first_row, self.first_row + n)
         )
         picked = [np.searchsorted(steps[:, i], uniform[:, i] * steps[-1, i], side="right") for i in range(n)]
@@ -442,15 +442,15 @@ def _slack(raters: HostArray) -> HostArray:
 
 
 def _as_set(predictions: Any) -> CredalSet:
-    given = as_predictions(predictions)
-    if isinstance(given, Dirichlet):
+    predictions = as_predictions(predictions)
+    if isinstance(predictions, Dirichlet):
         raise UnsupportedError(
             "`validity_test`",
             "needs a set of distributions per instance",
             "a Dirichlet is not a set",
             "Choose which set you mean: `credal.as_set(predictions, n_samples=...)`.",
         )
-    credal: CredalSet = as_set(without_graph(given))
+    credal: CredalSet = as_set(without_graph(predictions))
     return credal
 
 

@@ -221,9 +221,9 @@ def _mean_test(task: WeightsTask, weights: Weights) -> HypotestResult[WeightsDet
     result = task.calibration(task.given, task.observed, task.codes)
     a = len(task.points.names)
     # members may come with weights, and their mean uses them; draws of a Dirichlet follow its weights
-    own = task.given.weights if isinstance(task.given, Ensemble) else None
-    equal = np.full(a, 1.0 / a) if own is None else to_host(as_float64(own))
-    notes = task.points.notes if own is None else task.given.notes
+    member_weights = task.given.weights if isinstance(task.given, Ensemble) else None
+    equal = np.full(a, 1.0 / a) if member_weights is None else to_host(as_float64(member_weights))
+    notes = task.points.notes if member_weights is None else task.given.notes
     if weights != "mean":
         notes = (*notes, "all points of every set are equal: nothing to learn, all instances are tested")
     combination, rows = MeanCombination(), np.arange(len(task.given))
@@ -233,15 +233,15 @@ def _mean_test(task: WeightsTask, weights: Weights) -> HypotestResult[WeightsDet
 def _refits(sets: SetTask, weights: Weights, learner: Learner, chosen: Sequence[Statistic]) -> bool:
     """Tell whether replicates are fitted again where the caller does not say: where that is quick."""
     if weights == "constant":
-        sums = all(one.traits.reduction == "sum" for one in chosen)
+        sums = all(statistic.traits.reduction == "sum" for statistic in chosen)
         return sums or len(sets.given) <= _REFIT_PAIRS
     return weights == "learned" and isinstance(learner, GatingLearner) and sets.codes is None
 
 
-def _learner(given: Any) -> Learner:
-    if isinstance(given, Learner):
-        return given
-    name = "boundary" if given is None else given
+def _learner(learner: Any) -> Learner:
+    if isinstance(learner, Learner):
+        return learner
+    name = "boundary" if learner is None else learner
     require_type(
         isinstance(name, str), "must be a name or a Learner", "Use `BoundaryLearner()`.", learner=name
     )

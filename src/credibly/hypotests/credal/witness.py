@@ -38,6 +38,7 @@ from scipy.special import ndtr, ndtri, stdtr
 from credibly._arrays.namespace import Array, HostArray, as_float64, like, to_host
 from credibly._arrays.philox import Seed, Stream, Uniforms, takes_rng
 from credibly._arrays.progress import Progress, as_progress, tell
+from credibly._arrays.standard_errors import degrees_of_freedom
 from credibly.credal.bounds import singleton_bounds, support_of
 from credibly.credal.sets import CredalSet, as_set
 from credibly.hypotests.credal.combinations import Combination, features_as_tested
@@ -46,13 +47,12 @@ from credibly.hypotests.credal.task import SetTask
 from credibly.learners.basis import check_features
 from credibly.learners.points import DRAWS
 from credibly.predictions import Dirichlet, Ensemble, Point, as_predictions
-from credibly.results.estimates import degrees_of_freedom
 from credibly.results.tests import HypotestResult, smallest_pvalue
 from credibly.results.witness import WitnessDetails, WitnessDirection
 
-Given = Literal["predictions", "features"]
+ConditionedOn = Literal["predictions", "features"]
 
-HYPOTHESES: dict[str, str] = {
+TRUTH_IN_SET: dict[str, str] = {
     "predictions": "the distribution of the label given the predictions is in the set",
     "features": "the distribution of the label given predictions and features is in the set",
 }
@@ -157,23 +157,23 @@ def tested_witness(
     n, k = len(hosted), hosted.n_classes
     columns = None if features is None else to_host(as_float64(features))
     view = View.of(hosted, columns)
-    given: Given = "predictions" if features is None else "features"
+    condition: ConditionedOn = "predictions" if features is None else "features"
     scores = view.scores(hosted, columns)
     lower, upper = singleton_bounds(hosted)
     bets = Bets.of(lower, upper, scores.mean)
     number = n if codes is None else int(codes.max()) + 1
-    ranks = Uniforms(seed, Stream.ORDERS).block(slice(0, ORDERS), slice(0, number))
+    ranks = Uniforms(seed, Stream.ORDERS).draw(slice(0, ORDERS), slice(0, number))
     shuffled = np.argsort(ranks if codes is None else ranks[:, codes], axis=1, kind="stable")
     logs, tested, summed = np.zeros((n, k)), np.zeros(n), np.zeros(n)
-    tails: list[Tail] = []
+    tails: list[WorstTail] = []
     evalues = []
     for at, order in enumerate(shuffled):
         rows, u = witness_of(hosted, scores, bets, labels, order, codes)
         if not rows.size:
             break
-        own, seen = hosted[rows], labels[rows]
+        sets_of_rows, seen = hosted[rows], labels[rows]
         v = np.log(u)
-        tail = worst_tail(own, v, seen)
+        tail = worst_tail(sets_of_rows, v, seen)
         paid = v[np.arange(rows.size), seen]
         if codes is not None:
             tail = _of_clusters(tail, codes[rows])
@@ -186,43 +186,43 @@ def tested_witness(
         tell(report, at + 1, ORDERS)
     ruled_out = upper[np.arange(n), labels] <= 0  # by every law in the set: no truth in it explains them
     evalue = float(np.exp(np.minimum(evalues, 700.0)).mean()) if evalues else 1.0
-    found = [one.score for one in tails]
+    scores_of_orders = [tail.score for tail in tails]
     if ruled_out.any():
-        found, evalue = [_HIGHEST], np.inf
+        scores_of_orders, evalue = [_HIGHEST], np.inf
     looked_at = np.maximum(tested, 1)
     logs, excess = logs / looked_at[:, None], np.where(tested > 0, summed / looked_at, np.nan)
-    score = float(np.mean(found)) if found else _LOWEST
-    statistic = float(np.mean([one.excess.mean() for one in tails])) if tails else 0.0
+    score = float(np.mean(scores_of_orders)) if scores_of_orders else _LOWEST
+    statistic = float(np.mean([tail.excess.mean() for tail in tails])) if tails else 0.0
     # what no distribution allows is no matter of chance, however few clusters there are
     least = 0.0 if codes is None or ruled_out.any() else smallest_pvalue(number)
-    spread = float(np.mean([one.spread / one.excess.size for one in tails])) if tails else 0.0
+    spread = float(np.mean([tail.spread / tail.excess.size for tail in tails])) if tails else 0.0
     blank = np.zeros(scores.columns.shape[2])
     slopes = tuple(regression(scores, labels, penalty, blank) for penalty in PENALTIES)
     # notes about corners concern weights; a witness knows the whole set
     notes = sets.points.notes if isinstance(sets.given, Ensemble | Dirichlet) else sets.given.notes
     return HypotestResult(
         name="witness_test",
-        hypothesis=HYPOTHESES[given],
+        hypothesis=TRUTH_IN_SET[condition],
         statistic_name="witness",
         statistic=statistic,
-        pvalue=max(float(ndtr(-score)) if found else 1.0, least),
+        pvalue=max(float(ndtr(-score)) if scores_of_orders else 1.0, least),
         tail="greater",
         acceptance_region=(-np.inf, _normal_score(0.05) * spread),
         effect_size=statistic,
         z_score=score,
         n=n,
-        settings={"given": given, "orders": ORDERS, "n_draws": sets.n_draws, "seed": list(seed)},
+        settings={"given": condition, "orders": ORDERS, "n_draws": sets.n_draws, "seed": list(seed)},
         notes=(*notes, *sets.notes),
         n_clusters=None if codes is None else number,
         details=WitnessDetails(
             test_rows=np.flatnonzero(tested),
             combination=WitnessCombination(view, slopes, sets.n_draws, seed),
-            given=given,
+            given=condition,
             evalue=evalue,
             exact_pvalue=min(1.0, 1.0 / max(evalue, 1e-300)),
-            scores=np.array(found),
+            scores=np.array(scores_of_orders),
             excess=excess,
-            smallest_pvalue=min((one.smallest for one in tails), default=1.0),
+            smallest_pvalue=min((tail.smallest for tail in tails), default=1.0),
             directions=directions(hosted, view.classes, columns, logs, tested > 0, labels),
             impossible_rows=np.flatnonzero(ruled_out),
         ),
@@ -244,7 +244,7 @@ def _cluster_means(values: HostArray, codes: HostArray) -> HostArray:
 
 
 @dataclasses.dataclass(frozen=True)
-class Tail:
+class WorstTail:
     """Of one order: normal score, smallest possible p-value, v(y) - h per row, spread of their sum."""
 
     score: float
@@ -253,13 +253,13 @@ class Tail:
     spread: float
 
 
-def worst_tail(credal: CredalSet, v: HostArray, labels: HostArray) -> Tail:
+def worst_tail(credal: CredalSet, v: HostArray, labels: HostArray) -> WorstTail:
     """Return the upper tail of sum v_i(y_i) at the worst law of the set, as a standard normal score.
 
     For intervals and beliefs one law is worst for every s: the maximiser depends on the order of v alone.
     """
     at = np.arange(len(labels))
-    support, law = (one[0] for one in support_of(credal, v[None, ...]))
+    support, law = (part[0] for part in support_of(credal, v[None, ...]))
     laws = credal.probs if isinstance(credal, Ensemble) else law[:, None, :]
     v = v - support[:, None]
     excess = v[at, labels]
@@ -271,9 +271,9 @@ def worst_tail(credal: CredalSet, v: HostArray, labels: HostArray) -> Tail:
     likeliest = np.log((laws * (v >= top)[:, None, :]).sum(axis=2).max(axis=1))
     smallest = float(np.exp(likeliest[kept].sum())) if kept.any() else 1.0
     if not possible[at, labels].all():
-        return Tail(_HIGHEST, smallest, excess, 0.0)
+        return WorstTail(_HIGHEST, smallest, excess, 0.0)
     if not kept.any():
-        return Tail(_LOWEST, 1.0, excess, 0.0)
+        return WorstTail(_LOWEST, 1.0, excess, 0.0)
     v, laws, total = v[kept], laws[kept], float(excess[kept].sum())
     rows = np.arange(len(v))
 
@@ -291,13 +291,13 @@ def worst_tail(credal: CredalSet, v: HostArray, labels: HostArray) -> Tail:
     _, mean, variance = cumulant(1e-6)
     spread = float(np.sqrt(max(variance, 1e-300)))
     if total <= mean:
-        return Tail(max((total - mean) / spread, _LOWEST), smallest, excess, spread)
+        return WorstTail(max((total - mean) / spread, _LOWEST), smallest, excess, spread)
     value = _signed_root(cumulant, total, (total - mean) / max(variance, 1e-300))
     most = _normal_score(smallest)  # no p-value is below the probability of the most extreme labels
-    return Tail(min(value, most), smallest, excess, spread)
+    return WorstTail(min(value, most), smallest, excess, spread)
 
 
-def _of_clusters(tail: Tail, codes: HostArray) -> Tail:
+def _of_clusters(tail: WorstTail, codes: HostArray) -> WorstTail:
     """Return the tail of rows in clusters: their sums against a standard error, by Student's t.
 
     The error is at least that of independent rows at the worst law: sums that vary little by chance, as where
@@ -314,7 +314,7 @@ def _of_clusters(tail: Tail, codes: HostArray) -> Tail:
     error = max(seen, tail.spread)
     degrees = max(1.0, degrees_of_freedom(sizes[sizes > 0], error, tail.spread))
     score = _normal_score(float(stdtr(degrees, -sums.sum() / error)))
-    return Tail(max(score, _LOWEST), smallest_pvalue(number), tail.excess, error)
+    return WorstTail(max(score, _LOWEST), smallest_pvalue(number), tail.excess, error)
 
 
 def _signed_root(cumulant: Any, total: float, start: float) -> float:
@@ -348,14 +348,14 @@ def directions(
     labels: HostArray,
 ) -> tuple[WitnessDirection, ...]:
     """Compare labels with the bounds of the set where the witness points at a class, the clearest first."""
-    lower, upper = (to_host(one) for one in singleton_bounds(credal))
+    lower, upper = (to_host(bound) for bound in singleton_bounds(credal))
     mean = to_host(credal.mean().probs)
     k = mean.shape[1]
     columns: list[Column] = [(f"the mean probability of class {j}", int(j), mean[:, j]) for j in classes]
     columns.append(("the largest mean probability", None, mean.max(axis=1)))
     if features is not None:
-        columns += [(f"feature {j}", None, one) for j, one in enumerate(features.T)]
-    found = []
+        columns += [(f"feature {j}", None, column) for j, column in enumerate(features.T)]
+    pointing = []
     for more in (True, False):
         signed = logs if more else -logs
         pointed = np.where(tested & (signed.max(axis=1) > _NOTICEABLE), signed.argmax(axis=1), -1)
@@ -370,7 +370,7 @@ def directions(
             spread = np.sqrt(max(float((bound * (1 - bound)).sum()), 1e-12)) / count
             width = (f"the width of the set for class {j}", j, upper[:, j] - lower[:, j])
             where, about = _condition([*columns, width], rows)
-            found.append(
+            pointing.append(
                 WitnessDirection(
                     label=j,
                     more=more,
@@ -383,7 +383,7 @@ def directions(
                     where_label=about,
                 )
             )
-    return tuple(sorted(found, key=lambda one: -one.score))
+    return tuple(sorted(pointing, key=lambda direction: -direction.score))
 
 
 def _condition(columns: list[Column], rows: HostArray) -> tuple[str, int | None]:
@@ -417,11 +417,11 @@ class WitnessCombination(Combination):
 
     def apply(self, predictions: Any, features: Any = None) -> Point:
         """Return one distribution per instance, a member of its set."""
-        given = as_predictions(predictions)
-        credal = as_set(given, n_samples=self.n_draws, rng=self.seed)
+        predictions = as_predictions(predictions)
+        credal = as_set(predictions, n_samples=self.n_draws, rng=self.seed)
         hosted = _on_host(credal)
         wanted = None if self.view.centre is None else len(self.view.centre)
-        chosen = features_as_tested(features, wanted, given)
+        chosen = features_as_tested(features, wanted, predictions)
         scores = self.view.scores(hosted, None if chosen is None else to_host(as_float64(chosen)))
         g = np.mean([scores.probs(slopes) for slopes in self.slopes], axis=0)
         return Point._trusted(like(nearest_to(hosted, np.maximum(g, TINY)), credal._leading))

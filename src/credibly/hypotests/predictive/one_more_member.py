@@ -12,12 +12,17 @@ that contains member j fits the labels of j better than those of the truth, by m
 n = 2 m^2 instances on.) Ranks give no p-value below 2 / (m + 1), so fewer members than `FEW_MEMBERS` are
 compared by their spread, which assumes that their values are roughly normal.
 
+Of many members `FEW_MEMBERS` are left out, which is enough for 5 % and costs about as much as the check: the
+truth and these are exchangeable given the others, so the guarantee holds. If the labels lie beyond all of
+them, ranks can tell no more, and the spread says by how much.
+
 Barber, Candes, Ramdas and Tibshirani, *Predictive inference with the jackknife+*, 2021.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Hashable, Sequence
 from typing import Literal
 
@@ -42,24 +47,24 @@ from credibly.hypotests.resampling.pvalues import at_least_and_at_most
 from credibly.hypotests.resampling.replicates import Drawing, LabelSource, RealReplicates, Replicates
 from credibly.hypotests.resampling.requests import Answer, Request
 from credibly.predictions import Dataset, Dirichlet, Ensemble, Gaussian, Predictions, Reals, Rows, Samples
-from credibly.predictions.ensemble import WithoutMember, normalised
+from credibly.predictions.ensemble import normalised
 from credibly.predictions.passes import remembering
+from credibly.predictions.regression import normal_level
+from credibly.predictions.without_member import WithoutDraws, WithoutMember, WithoutNormal
 from credibly.statistics.coverage import IntervalCoverage, QuantileCalibrationError
 
 FEW_MEMBERS = 39
-"""Fewer members than this give no rank p-value of 5 %, and their spread is used instead."""
-
-_VECTORS = 199
-"""Label vectors that all members draw together, at least one each."""
+"""Fewer members than this give no rank p-value of 5 %, and their spread is used instead. Also how many label
+vectors all members draw together, at least one each."""
 
 _FEWEST = 1.5
 """Members by weight below which no spread is known."""
 
-Rule = Literal["ranks", "spread"]
+MemberRule = Literal["ranks", "spread"]
 
 
 @dataclasses.dataclass(frozen=True)
-class LeftOut(LabelSource):
+class WithoutOneMember(LabelSource):
     """Labels that one member draws, for predictions without it.
 
     Attributes
@@ -79,8 +84,9 @@ class LeftOut(LabelSource):
         others, labels = _others(rows.predictions, self.member), rows.batch
         seen: Predictions = others
         if self.standard:
-            assert isinstance(others, Gaussian) and isinstance(labels, Reals)
-            labels = dataclasses.replace(labels, values=_normal_scores(others, labels.values))
+            assert isinstance(others, WithoutNormal) and isinstance(labels, Reals)
+            levels = others.averaged(normal_level, as_float64(labels.values[0, :]))[None, :]
+            labels = dataclasses.replace(labels, values=_normal_score(levels))
             xp, n = others.xp, len(others)
             seen = others.replace_rows(
                 mean=xp.zeros(n, dtype=xp.float64, device=others.device),
@@ -125,13 +131,21 @@ class _Apart(Dataset):
 
 def _normal_scores(predictions: Gaussian, labels: Array) -> Array:
     """Return Phi^-1(F(labels)), (b, n), finite."""
-    return ndtri(clip(predictions._cdf(as_float64(labels)), 2.0**-54, 1.0 - 2.0**-53))
+    return _normal_score(predictions._cdf(as_float64(labels)))
+
+
+def _normal_score(levels: Array) -> Array:
+    return ndtri(clip(levels, 2.0**-54, 1.0 - 2.0**-53))
 
 
 def _others(predictions: Predictions, member: int) -> Predictions:
     """Return the predictions without a member."""
     if isinstance(predictions, Ensemble):
         return remembering(WithoutMember.of(predictions, member))
+    if isinstance(predictions, Gaussian):
+        return WithoutNormal.of(predictions, member)
+    if isinstance(predictions, Samples) and predictions.n_draws > 1:
+        return WithoutDraws.of(predictions, member)
     return _of_members(predictions, [at for at in range(predictions.n_members) if at != member])
 
 
@@ -141,13 +155,15 @@ def _of_members(predictions: Predictions, members: list[int]) -> Predictions:
     def kept(array: Array, axis: int) -> Array:
         return namespace(array).take(array, like(np.array(members), array), axis=axis)
 
-    found = predictions.replace_rows(**{name: kept(one, 1) for name, one in predictions.row_arrays().items()})
+    others = predictions.replace_rows(
+        **{name: kept(array, 1) for name, array in predictions.row_arrays().items()}
+    )
     weights = getattr(predictions, "weights", None)
     if weights is not None:
-        found._set(weights=None if len(members) == 1 else normalised(kept(as_float64(weights), 0)))
+        others._set(weights=None if len(members) == 1 else normalised(kept(as_float64(weights), 0)))
     if predictions.memo is not None:
-        found._set(memo={})
-    return found
+        others._set(memo={})
+    return others
 
 
 def _one_of(draws: Samples, seed: Seed, first_row: int) -> Drawn:
@@ -157,7 +173,7 @@ def _one_of(draws: Samples, seed: Seed, first_row: int) -> Drawn:
     xp = namespace(values)
 
     def labels(reps: slice) -> Reals:
-        uniform = uniforms.block(reps, slice(first_row, first_row + n), values if on_device else None)
+        uniform = uniforms.draw(reps, slice(first_row, first_row + n), values if on_device else None)
         uniform = uniform if on_device else like(uniform, values)
         chosen = xp.astype(clip(uniform * s, 0.0, s - 1.0), xp.int64)
         return Reals(xp.take_along_axis(values, chosen.T, axis=1).T)
@@ -165,60 +181,64 @@ def _one_of(draws: Samples, seed: Seed, first_row: int) -> Drawn:
     return Drawn(labels, on_device)
 
 
-def left_out_sources(predictions: Predictions, seed: Seed, n_resamples: int) -> list[LeftOut]:
+def left_out_sources(predictions: Predictions, seed: Seed, n_resamples: int) -> list[WithoutOneMember]:
     """Return a source of labels per member.
 
-    None for one member, and for joint draws, whose p-value is a rank among the draws already. Of more members
-    than label vectors, evenly spaced ones are left out.
+    None for one member, and for joint draws, whose p-value is a rank among the draws already. Of many members
+    evenly spaced ones are left out, as many as count for `FEW_MEMBERS` by weight.
     """
     m = predictions.n_members
     if m < 2 or (isinstance(predictions, Samples) and is_joint(predictions)):
         return []
     shares = _shares(predictions)
     members = [at for at in range(m) if shares[at] < 1.0]
-    most = min(n_resamples, _VECTORS)
-    if len(members) > most:
-        members = [members[at] for at in np.linspace(0, len(members) - 1, most).astype(int)]
+    enough = math.ceil(FEW_MEMBERS * len(members) / equal_members(predictions) - 1e-9)
+    number = min(len(members), enough, max(n_resamples, 1))
+    members = [members[at] for at in np.linspace(0, len(members) - 1, number).round().astype(int)]
     return [
-        LeftOut("independent", as_seed([*seed, 1 + at]), None, member=at) for at in members if shares[at] > 0
+        WithoutOneMember("independent", as_seed([*seed, 1 + at]), None, member=at)
+        for at in members
+        if shares[at] > 0
     ]
 
 
-def vectors_per_member(sources: Sequence[LeftOut]) -> int:
+def vectors_per_member(sources: Sequence[WithoutOneMember]) -> int:
     """Return how many label vectors every member draws."""
-    return -(-_VECTORS // len(sources))
+    return max(1, FEW_MEMBERS // len(sources))
 
 
-def left_out_requests(targets: Sequence[Target], rows: Rows, sources: Sequence[LeftOut]) -> list[Request]:
+def left_out_requests(
+    targets: Sequence[Target], rows: Rows, sources: Sequence[WithoutOneMember]
+) -> list[Request]:
     """Return what is asked of labels to know every target without each of the members."""
     if not sources:
         return []
     return [
         Request(
-            [one for one in targets if _is_standard(one, rows) is standard],
+            [target for target in targets if _is_standard(target, rows) is standard],
             rows,
-            [dataclasses.replace(one, standard=standard) for one in sources],
+            [dataclasses.replace(source, standard=standard) for source in sources],
             vectors_per_member(sources),
             by_members=True,
         )
-        for standard in {_is_standard(one, rows): None for one in targets}
+        for standard in {_is_standard(target, rows): None for target in targets}
     ]
 
 
 def left_out_values(
-    targets: Sequence[Target], requests: Sequence[Request], found: Sequence[Answer]
+    targets: Sequence[Target], requests: Sequence[Request], answers: Sequence[Answer]
 ) -> list[list[HostArray]]:
     """Return, for every target, its values without each of the members from the answers to the requests."""
     values = {}
-    for request, answer in zip(requests, found, strict=True):
+    for request, answer in zip(requests, answers, strict=True):
         for target, line in zip(request.targets, zip(*answer, strict=True), strict=True):
-            values[id(target)] = [one.values for one in line]
+            values[id(target)] = [resampled.values for resampled in line]
     return [values[id(target)] for target in targets] if requests else []
 
 
 def _is_standard(target: Target, rows: Rows) -> bool:
     coverage = isinstance(target.statistic, (IntervalCoverage, QuantileCalibrationError))
-    return coverage and isinstance(rows.sample.predictions, Gaussian)
+    return coverage and isinstance(rows.example.predictions, Gaussian)
 
 
 def _shares(predictions: Predictions) -> HostArray:
@@ -238,11 +258,11 @@ class OneMore:
     """A p-value that counts the truth as one more member, and what it compares."""
 
     pvalue: float
-    rule: Rule
+    rule: MemberRule
 
 
 def one_more_pvalue(
-    values: Sequence[HostArray], sources: Sequence[LeftOut], predictions: Predictions
+    values: Sequence[HostArray], sources: Sequence[WithoutOneMember], predictions: Predictions
 ) -> OneMore:
     """Return the p-value of the truth as one more member.
 
@@ -260,17 +280,19 @@ def one_more_pvalue(
     OneMore
         The p-value.
     """
-    shares = _shares(predictions)[[one.member for one in sources]]
+    shares = _shares(predictions)[[source.member for source in sources]]
     shares = shares / shares.sum()
-    number = float(1.0 / (shares**2).sum())
+    number = float(f"{1.0 / (shares**2).sum():.12g}")
     table = np.stack(values)
     if number < FEW_MEMBERS:
         spread = _by_spread(table, shares, number)
         if spread is not None:
             return OneMore(spread, "spread")
-    sides = [at_least_and_at_most(float(own[0]), own[1:]) for own in table]
-    above, below = (float(shares @ [side[at].mean() for side in sides]) for at in (0, 1))
-    return OneMore(min(1.0, 2 * (1 + number * min(above, below)) / (1 + number)), "ranks")
+    sides = [at_least_and_at_most(float(row[0]), row[1:]) for row in table]
+    least = min(float(shares @ [side[at].mean() for side in sides]) for at in (0, 1))
+    ranks = min(1.0, 2 * (1 + number * least) / (1 + number))
+    spread = _by_spread(table, shares, number) if least == 0.0 else None
+    return OneMore(ranks, "ranks") if spread is None or spread > ranks else OneMore(spread, "spread")
 
 
 def _by_spread(table: HostArray, shares: HostArray, number: float) -> float | None:

@@ -81,11 +81,11 @@ def groups_of(rows: Rows) -> tuple[Rows, Grouping | None]:
         require(named, "must have at least one factor", "Leave it out.", groups=named)
         codes = np.zeros(len(whole), dtype=np.int64)
         for name, values in named.items():
-            unique, own = np.unique(_factor(values, str(name), len(whole)), return_inverse=True)
+            unique, place = np.unique(_factor(values, str(name), len(whole)), return_inverse=True)
             levels[str(name)] = tuple(str(level) for level in unique.tolist())
-            codes = codes * len(unique) + own.reshape(-1)
+            codes = codes * len(unique) + place.reshape(-1)
         rows = InMemory(dataclasses.replace(whole, groups=codes, labels=whole.batch, weights=None))
-    if rows.sample.groups is None:
+    if rows.example.groups is None:
         return rows, None
     sizes = group_sizes(rows)
     if len(sizes) > MOST_GROUPS:
@@ -102,8 +102,8 @@ def groups_of(rows: Rows) -> tuple[Rows, Grouping | None]:
 def group_sizes(chunks: Rows) -> tuple[tuple[Any, int], ...]:
     """Return every group with its number of rows, in order; counting ends beyond `MOST_GROUPS`."""
     counts: Counter[Any] = Counter()
-    for found in chunks.map(_count_groups):
-        counts.update(found)
+    for counted_groups in chunks.map(_count_groups):
+        counts.update(counted_groups)
         if len(counts) > MOST_GROUPS:
             break
     levels = np.unique(np.array(list(counts)))
@@ -111,8 +111,8 @@ def group_sizes(chunks: Rows) -> tuple[tuple[Any, int], ...]:
 
 
 def _count_groups(chunk: Dataset) -> dict[Any, int]:
-    own = _factor(chunk.groups, _ONE, len(chunk.predictions))
-    levels, counts = np.unique(own, return_counts=True)
+    level_of_row = _factor(chunk.groups, _ONE, len(chunk.predictions))
+    levels, counts = np.unique(level_of_row, return_counts=True)
     return dict(zip(levels.tolist(), counts.tolist(), strict=True))
 
 
@@ -132,15 +132,15 @@ def _factor(values: Any, name: str, n: int) -> HostArray:
 
 
 def _name(code: int, levels: Mapping[str, tuple[str, ...]]) -> str:
-    places = np.unravel_index(code, [len(own) for own in levels.values()])
-    return _JOINT.join(own[place] for own, place in zip(levels.values(), places, strict=True))
+    places = np.unravel_index(code, [len(level) for level in levels.values()])
+    return _JOINT.join(level[place] for level, place in zip(levels.values(), places, strict=True))
 
 
 def hypothesis_check(
     source: LabelSource,
     predictions: Predictions,
     chosen: Sequence[Statistic],
-    found: Sequence[Resampled],
+    resampled: Sequence[Resampled],
     grouping: Grouping | None,
     settings: dict[str, Any],
     n_clusters: Sequence[int] | None = None,
@@ -154,41 +154,41 @@ def hypothesis_check(
     words = hypothesis_words(source.hypothesis, predictions, n_clusters is not None)
     # a replicate of draws changes them, so there is no one distribution of a member's replicates
     members = None if isinstance(predictions, Samples) or _joint_draws(predictions) else source.members
-    values = np.stack([one.values for one in found])
+    values = np.stack([tested.values for tested in resampled])
     groups = [None] if grouping is None else [None, *grouping.names]
     places = [(group, statistic.name) for group in groups for statistic in chosen]
     for row, (_, name) in zip(values, places, strict=True):
         require_numbers(row, name)
     adjusted: list[float | None] = [None] * len(places)
     s = len(chosen)
-    omnibus, own, _ = westfall_young(pooled_pvalues(values[:s]))
+    omnibus, adjusted_alone, _ = westfall_young(pooled_pvalues(values[:s]))
     if s > 1:
-        adjusted[:s] = own.tolist()
+        adjusted[:s] = adjusted_alone.tolist()
     if grouping is not None:
         adjusted[s:] = westfall_young(pooled_pvalues(values[s:]))[1].tolist()
     numbers: Sequence[int | None] = [None] * len(groups) if n_clusters is None else n_clusters
     results = []
-    for at, (one, (group, _)) in enumerate(zip(found, places, strict=True)):
+    for at, (tested, (group, _)) in enumerate(zip(resampled, places, strict=True)):
         more = None if one_more is None else one_more[at]
-        statistic, number = one.bound.statistic, numbers[at // s]
+        statistic, number = tested.bound.statistic, numbers[at // s]
         result = result_of(
-            one.values,
+            tested.values,
             "two-sided",
             statistic.traits.range,
             name="predictive_check",
             hypothesis=words,
             statistic_name=statistic.name,
-            n=one.bound.n,
+            n=tested.bound.n,
             statistic_range=statistic.traits.range,
             settings={**settings, **statistic.settings()},
-            notes=one.bound.notes,
+            notes=tested.bound.notes,
             adjusted_pvalue=_reachable(adjusted[at], number),
             n_clusters=number,
-            details=_details(one.values, predictions.n_members, group, more),
+            details=_details(tested.values, predictions.n_members, group, more),
         )
         results.append(result)
     whole, *parts = (
-        {one.statistic_name: one for one in results[at : at + s]} for at in range(0, len(results), s)
+        {result.statistic_name: result for result in results[at : at + s]} for at in range(0, len(results), s)
     )
     return HypothesisCheck(
         name=source.hypothesis,
@@ -210,19 +210,19 @@ def of_any_member(checks: Sequence[HypothesisCheck]) -> HypothesisCheck:
     first = checks[0]
     return dataclasses.replace(
         first,
-        checks={name: _best([one.checks[name] for one in checks]) for name in first.checks},
-        omnibus_pvalue=max(one.omnibus_pvalue for one in checks),
+        checks={name: _best([check.checks[name] for check in checks]) for name in first.checks},
+        omnibus_pvalue=max(check.omnibus_pvalue for check in checks),
         groups={
-            group: {name: _best([one.groups[group][name] for one in checks]) for name in own}
-            for group, own in first.groups.items()
+            group: {name: _best([check.groups[group][name] for check in checks]) for name in results}
+            for group, results in first.groups.items()
         },
     )
 
 
 def _best(results: Sequence[HypotestResult[CheckDetails]]) -> HypotestResult[CheckDetails]:
     """Return the result of the member that fits best."""
-    adjusted = [one.adjusted_pvalue for one in results if one.adjusted_pvalue is not None]
-    best = max(results, key=lambda one: one.pvalue)
+    adjusted = [result.adjusted_pvalue for result in results if result.adjusted_pvalue is not None]
+    best = max(results, key=lambda result: result.pvalue)
     return dataclasses.replace(best, adjusted_pvalue=max(adjusted, default=None))
 
 
@@ -237,8 +237,8 @@ def hypothesis_words(hypothesis: Hypothesis, predictions: Predictions, in_cluste
     """Return the hypothesis as a clause."""
     if in_clusters:
         whose = f"that of one of these {predictions.n_members} members, the same for all"
-        given = "its mean prediction" if hypothesis == "independent" else whose
-        return f"every row is calibrated given {given}, and clusters of rows are independent"
+        base = "its mean prediction" if hypothesis == "independent" else whose
+        return f"every row is calibrated given {base}, and clusters of rows are independent"
     if hypothesis == "independent":
         real = not isinstance(predictions, ClassPredictions)
         whose = "predicted distribution" if real else "mean prediction"

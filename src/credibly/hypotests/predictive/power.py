@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from credibly._arrays.binomial import clopper_pearson
 from credibly._arrays.errors import (
     InputError,
     InputTypeError,
@@ -25,7 +26,7 @@ from credibly._arrays.namespace import Array, HostArray, as_float64, namespace, 
 from credibly._arrays.philox import as_seed
 from credibly._arrays.progress import Progress, tell
 from credibly.hypotests.resampling.loop import targets_of
-from credibly.hypotests.resampling.pvalues import clopper_pearson, two_sided_pvalues
+from credibly.hypotests.resampling.pvalues import two_sided_pvalues
 from credibly.hypotests.resampling.replicates import LabelSource, member_probs
 from credibly.hypotests.resampling.requests import Request, answers
 from credibly.predictions import (
@@ -139,26 +140,33 @@ def simulate_power(
     require_type(named or callable(injection), rule, 'Try "temperature".', injection=injection)
     amounts = _amounts(injection, grid)
     seed = as_seed(rng)
-    targets, predictions = targets_of(statistics, rows), rows.sample.predictions
+    targets, predictions = targets_of(statistics, rows), rows.example.predictions
     if isinstance(predictions, Quantiles):
         predictions._require_dense("the power of a check")
     power = {name: np.empty((len(statistics), amounts.size)) for name in values}
     for place, amount in enumerate(amounts.tolist()):
         changed = distorted(predictions, injection, amount)
         sources = [LabelSource.under(name, seed, n_repeats, changed, changed) for name in values]
-        (found,) = answers([Request(targets, rows, sources, n_repeats, by_members=True)])
-        for name, drawn in zip(values, found, strict=True):
-            for at, one in enumerate(drawn):
-                pvalues = [two_sided_pvalues(one.values[1:], nulls[at][1:]) for nulls in values[name]]
+        (answer,) = answers([Request(targets, rows, sources, n_repeats, by_members=True)])
+        for name, drawn in zip(values, answer, strict=True):
+            for at, drawn_statistic in enumerate(drawn):
+                pvalues = [
+                    two_sided_pvalues(drawn_statistic.values[1:], nulls[at][1:]) for nulls in values[name]
+                ]
                 power[name][at, place] = float(np.mean(np.max(pvalues, axis=0) <= level))
         tell(progress, place + 1, amounts.size)
-    curves = {name: {one.name: own[at] for at, one in enumerate(statistics)} for name, own in power.items()}
+    curves = {
+        name: {statistic.name: shares_of_statistics[at] for at, statistic in enumerate(statistics)}
+        for name, shares_of_statistics in power.items()
+    }
     intervals = {
         name: {
-            one: np.array([clopper_pearson(round(share * n_repeats), n_repeats) for share in shares])
-            for one, shares in own.items()
+            name_of_statistic: np.array(
+                [clopper_pearson(round(share * n_repeats), n_repeats) for share in shares]
+            )
+            for name_of_statistic, shares in curve.items()
         }
-        for name, own in curves.items()
+        for name, curve in curves.items()
     }
     return PowerCurve(
         injection=injection if isinstance(injection, str) else getattr(injection, "__name__", "injection"),
@@ -181,8 +189,8 @@ def _amounts(injection: Any, grid: Sequence[float] | None) -> HostArray:
         amounts = np.asarray(grid, dtype=np.float64)
     except (TypeError, ValueError):
         amounts = np.empty(0)
-    held = amounts.ndim == 1 and amounts.size and np.isfinite(amounts).all()
-    require(held, "must be finite numbers", "Pass a list of amounts.", grid=grid)
-    held = injection != "temperature" or (amounts > 0).all()
-    require(held, "must be positive for temperatures", "1 changes nothing.", grid=grid)
+    fits = amounts.ndim == 1 and amounts.size and np.isfinite(amounts).all()
+    require(fits, "must be finite numbers", "Pass a list of amounts.", grid=grid)
+    fits = injection != "temperature" or (amounts > 0).all()
+    require(fits, "must be positive for temperatures", "1 changes nothing.", grid=grid)
     return np.sort(amounts)

@@ -132,9 +132,9 @@ def predictive_check(
     member.
 
     Under "bayesian", a conflict also requires ``details.member_pvalue`` to be small: it counts the truth as
-    one more member, with every member left out in turn, so that a function of your own is also called with
-    predictions of m - 1 members. From 39 members on it compares ranks, with a level of at most twice the
-    nominal one for one label vector per member (jackknife+) and about the nominal one in simulations; fewer
+    one more member, with 39 members, or all if there are fewer, left out in turn, so that a function of your
+    own is also called with predictions of m - 1 members. From 39 members on it compares ranks, whose level
+    is at most twice the nominal one from 5 % on (jackknife+) and about the nominal one in simulations; fewer
     members are compared by their spread, which keeps its level if their values are roughly normal
     (docs/theory/checks.md). An `Ensemble` whose members are all certain of one class, more of them than
     classes, holds drawn labels: each label is pooled with its draws.
@@ -173,13 +173,15 @@ def predictive_check(
     require_resamples(n_resamples)
     report = as_progress(progress)
     seed = as_seed(rng)
-    rows, said = one_rater(
+    rows, notes = one_rater(
         detached(as_rows(predictions, labels, groups=groups, clusters=clusters, blocks=blocks)), seed
     )
     drawn = (n_resamples, seed, report)
-    found = answered(asking_check(rows, statistics, *drawn, hypothesis=hypothesis, grouped=True, said=said))
+    check = answered(
+        asking_check(rows, statistics, *drawn, hypothesis=hypothesis, grouped=True, rater_notes=notes)
+    )
     forget(rows)
-    return found
+    return check
 
 
 def asking_check(
@@ -191,31 +193,31 @@ def asking_check(
     *,
     hypothesis: Literal["both", "bayesian", "independent"] = "both",
     grouped: bool,
-    said: tuple[str, ...] = (),
+    rater_notes: tuple[str, ...] = (),
 ) -> Asking[PredictiveCheck]:
     """Return the check of rows, and of their groups where `grouped`; see :func:`predictive_check`."""
-    require_single(rows.sample, "`predictive_check`")
+    require_single(rows.example, "`predictive_check`")
     rows, grouping = groups_of(rows) if grouped else (rows, None)
-    stored = given = rows.sample.predictions
+    stored = predictions = rows.example.predictions
     if are_drawn_labels(rows):
         rows = rows.changed(with_label_as_member)
-        given = rows.sample.predictions
-    joint = given is not stored
+        predictions = rows.example.predictions
+    joint = predictions is not stored
     names: tuple[Hypothesis, ...] = ("bayesian", "independent") if hypothesis == "both" else (hypothesis,)
     for name in names:
-        require_hypothesis(given, name)
-    chosen, left_out = _chosen(given, statistics)
+        require_hypothesis(predictions, name)
+    chosen, left_out = _chosen(predictions, statistics)
     for statistic in chosen:
-        statistic.require_predictions(given)
+        statistic.require_predictions(predictions)
     together = rows.clusters
     require_sides(rows, chosen)
     if together is None:
-        require_drawable(given, chosen)
+        require_drawable(predictions, chosen)
 
-    sources = [one for name in names for one in LabelSource.each(name, seed, n_resamples, given)]
+    sources = [source for name in names for source in LabelSource.each(name, seed, n_resamples, predictions)]
     sizes = () if grouping is None else grouping.sizes
     # of joint draws the labels are one of m + 1 already
-    apart = left_out_sources(given, seed, n_resamples) if "bayesian" in names and not joint else []
+    apart = left_out_sources(predictions, seed, n_resamples) if "bayesian" in names and not joint else []
     if together is None:
         targets = targets_of(chosen, rows, sizes)
         leaving = left_out_requests(targets, rows, apart)
@@ -225,34 +227,40 @@ def asking_check(
     else:
         parts = [rows, *(rows.of_group(level, size) for level, size in sizes)]
         values = [
-            _signed(chosen, parts, together, one.seed, n_resamples, one.members, progress) for one in sources
+            _signed(chosen, parts, together, source.seed, n_resamples, source.members, progress)
+            for source in sources
         ]
         drawers = np.zeros(vectors_per_member(apart) if apart else 0, dtype=np.intp)
         signed = [  # there is one drawer: whoever the predictions lack
             _signed(
-                chosen, [part.changed(one.pose) for part in parts], together, one.seed, drawers.size, drawers
+                chosen,
+                [part.changed(source.pose) for part in parts],
+                together,
+                source.seed,
+                drawers.size,
+                drawers,
             )
-            for one in apart
+            for source in apart
         ]
-        without = [[one.values for one in line] for line in zip(*signed, strict=True)]
-    one_more = [one_more_pvalue(own, apart, given) for own in without]
+        without = [[resampled.values for resampled in line] for line in zip(*signed, strict=True)]
+    one_more = [one_more_pvalue(values_without, apart, predictions) for values_without in without]
     settings = {"n_resamples": int(n_resamples), "seed": list(seed), "hypothesis": hypothesis}
     every: dict[Hypothesis, list[HypothesisCheck]] = {name: [] for name in names}
     totals: dict[Hypothesis, list[list[HostArray]]] = {name: [] for name in names}
-    notes = [*given.notes, *said, *left_out]
+    notes = [*predictions.notes, *rater_notes, *left_out]
     numbers = None if together is None else _numbers(parts, together)
-    for source, own in zip(sources, values, strict=True):
+    for source, resampled in zip(sources, values, strict=True):
         more = one_more if apart and source.hypothesis == "bayesian" else None
-        check = hypothesis_check(source, stored, chosen, own, grouping, settings, numbers, more)
+        check = hypothesis_check(source, stored, chosen, resampled, grouping, settings, numbers, more)
         every[source.hypothesis].append(check)
-        totals[source.hypothesis].append([one.values for one in own[: len(chosen)]])
-        notes += [note for one in own[: len(chosen)] for note in one.bound.notes]
+        totals[source.hypothesis].append([resampled.values for resampled in resampled[: len(chosen)]])
+        notes += [note for resampled in resampled[: len(chosen)] for note in resampled.bound.notes]
         if together is None or joint:
             notes += drawing_notes(stored, source.members is not None)
-    found = {name: of_any_member(own) for name, own in every.items()}
+    checks_found = {name: of_any_member(checks) for name, checks in every.items()}
     return PredictiveCheck(
-        bayesian=found.get("bayesian"),
-        independent=found.get("independent"),
+        bayesian=checks_found.get("bayesian"),
+        independent=checks_found.get("independent"),
         n=rows.n,
         m=stored.n_members,
         n_resamples=int(n_resamples),
@@ -262,7 +270,7 @@ def asking_check(
         notes=tuple(dict.fromkeys(notes)),
         settings={
             **settings,
-            "statistics": {one.name: one.settings() for one in chosen},
+            "statistics": {statistic.name: statistic.settings() for statistic in chosen},
         },
         simulate_power=None
         if rows.loaded() is None or together is not None
@@ -282,16 +290,16 @@ def _signed(
     """Return every statistic of all rows, then of each group, on the same signs and members."""
     drawn = (clusters, seed, n_resamples)
     return [
-        one
+        resampled
         for at, part in enumerate(parts)
-        for one in wild(chosen, part, *drawn, None if at else report, members=members)
+        for resampled in wild(chosen, part, *drawn, None if at else report, members=members)
     ]
 
 
 def _numbers(parts: Sequence[Rows], clusters: Clusters) -> list[int]:
     """Return how many clusters each part has rows of."""
     ids = (np.concatenate(list(part.map(attrgetter("clusters")))) for part in parts)
-    return [len(np.unique(clusters.codes(own))) for own in ids]
+    return [len(np.unique(clusters.codes(ids_of_part))) for ids_of_part in ids]
 
 
 def _chosen(predictions: Predictions, statistics: Any) -> tuple[list[Statistic], list[str]]:
@@ -306,7 +314,7 @@ def _chosen(predictions: Predictions, statistics: Any) -> tuple[list[Statistic],
     listed = isinstance(statistics, Sequence)
     require_type(listed, "must be a sequence", "Pass a list of names.", statistics=statistics)
     # the check is two-sided for every statistic, so a plain function need not say its tail
-    chosen = [as_statistic(one, tail="two-sided") for one in statistics]
+    chosen = [as_statistic(statistic, tail="two-sided") for statistic in statistics]
     require_distinct(chosen)
     return chosen, left_out
 
@@ -317,8 +325,8 @@ def _of_levels(predictions: Quantiles) -> tuple[list[Statistic], list[str]]:
     if not low.size:
         return [quantile_calibration_error], ["picp was left out: no two levels are l and 1 - l"]
     levels = to_host(as_float64(predictions.levels))
-    held = np.round(levels[high] - levels[low], 9)
-    nearest = float(held[np.abs(held - picp.level).argmin()])
+    shares = np.round(levels[high] - levels[low], 9)
+    nearest = float(shares[np.abs(shares - picp.level).argmin()])
     if nearest == picp.level:
         return [picp, quantile_calibration_error], []
     note = (

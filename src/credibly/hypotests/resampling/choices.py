@@ -83,20 +83,20 @@ def pooled(rows: Dataset, seed: Seed, *, shared: bool, changed: Samples | None =
     Dataset
         Predictions are a `Pool`, labels the numbers of its columns.
     """
-    given = rows.predictions
-    assert isinstance(given, Samples)
-    found = pooled_with(rows, _draws(given, seed, rows.start, shared))
+    samples = rows.predictions
+    assert isinstance(samples, Samples)
+    pool_of_rows = pooled_with(rows, _draws(samples, seed, rows.start, shared))
     if changed is not None:
-        pool, xp = found.predictions, given.xp
+        pool, xp = pool_of_rows.predictions, samples.xp
         assert isinstance(pool, Pool)
-        other = xp.reshape(_draws(changed, seed, rows.start, shared), (len(given), -1))
+        other = xp.reshape(_draws(changed, seed, rows.start, shared), (len(samples), -1))
         pool._set(moved=xp.concat([pool.values[:, :1], other], axis=1))
-    return found
+    return pool_of_rows
 
 
 def are_drawn_labels(rows: Rows) -> bool:
     """Tell whether the members of all rows are drawn labels, and each row has one label to pool them with."""
-    few = rows.sample
+    few = rows.example
     return (
         isinstance(few.predictions, Ensemble)
         and few.predictions.holds_drawn_labels
@@ -107,12 +107,12 @@ def are_drawn_labels(rows: Rows) -> bool:
 
 def with_label_as_member(rows: Dataset) -> Dataset:
     """Return rows of drawn labels whose first member is the label itself."""
-    given = rows.predictions
-    assert isinstance(given, Ensemble)
-    xp = given.xp
-    own = xp.astype(_one_hot(rows)[:, None, :], given.probs.dtype)
+    ensemble = rows.predictions
+    assert isinstance(ensemble, Ensemble)
+    xp = ensemble.xp
+    label = xp.astype(_one_hot(rows)[:, None, :], ensemble.probs.dtype)
     pool = object.__new__(_LabelAndDraws)
-    pool._set(**vars(given.replace_rows(probs=xp.concat([own, given.probs], axis=1))))
+    pool._set(**vars(ensemble.replace_rows(probs=xp.concat([label, ensemble.probs], axis=1))))
     return _pooled_rows(rows, pool)
 
 
@@ -127,19 +127,19 @@ class _LabelAndDraws(Ensemble):
 
 def with_label_in_mean(rows: Dataset) -> Dataset:
     """Return rows of drawn labels with the mean of all of them, the label included, as prediction."""
-    given = rows.predictions
-    assert isinstance(given, Ensemble)
-    m = given.n_members
-    mean = Point._trusted((m * given.mean().probs + _one_hot(rows)) / (m + 1))
-    mean._set(notes=given.notes, classes=given.classes)
+    ensemble = rows.predictions
+    assert isinstance(ensemble, Ensemble)
+    m = ensemble.n_members
+    mean = Point._trusted((m * ensemble.mean().probs + _one_hot(rows)) / (m + 1))
+    mean._set(notes=ensemble.notes, classes=ensemble.classes)
     return _pooled_rows(rows, mean)
 
 
 def _one_hot(rows: Dataset) -> Array:
-    given, labels = rows.predictions, rows.batch.values[0, :]
-    assert isinstance(given, Ensemble)
+    ensemble, labels = rows.predictions, rows.batch.values[0, :]
+    assert isinstance(ensemble, Ensemble)
     xp = namespace(labels)
-    classes = xp.arange(given.n_classes, dtype=xp.int64, device=given.device)
+    classes = xp.arange(ensemble.n_classes, dtype=xp.int64, device=ensemble.device)
     return xp.astype(xp.astype(labels, xp.int64)[:, None] == classes[None, :], xp.float64)
 
 
@@ -161,17 +161,17 @@ def _draws(samples: Samples, seed: Seed, first_row: int, shared: bool) -> Array:
     n, m, s = draws.shape
     if m == 1 or s == 1:
         return xp.reshape(draws, (n, -1))
-    found = []
+    mixtures = []
     uniforms = Uniforms(seed, Stream.MIXTURE)
     for rows in tiles(n, rows_within_budget(40 * m * s, 0.25)):
-        own = slice(first_row + rows.start, first_row + rows.stop)
-        uniform = uniforms.block(slice(0, (m + 1) * s), own, reference=draws).T
+        numbers = slice(first_row + rows.start, first_row + rows.stop)
+        uniform = uniforms.draw(slice(0, (m + 1) * s), numbers, reference=draws).T
         member = xp.astype(uniform[:, :s] * m, xp.int64)
         # draw t is number t of a random order of its member's draws, so none is taken twice
         order = xp.argsort(xp.reshape(uniform[:, s:], (-1, m, s)), axis=2)
         mixed = xp.take_along_axis(draws[rows, ...], order, axis=2)
-        found.append(xp.take_along_axis(mixed, member[:, None, :], axis=1)[:, 0, :])
-    return xp.concat(found, axis=0)
+        mixtures.append(xp.take_along_axis(mixed, member[:, None, :], axis=1)[:, 0, :])
+    return xp.concat(mixtures, axis=0)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -212,7 +212,7 @@ def drawn_choices(pool: Pool, seed: Seed, members: HostArray | None = None, firs
             drawn = np.where(members[reps] < fewest, p - 1, members[reps])
             chosen = np.broadcast_to(drawn[:, None], (reps.stop - reps.start, n))
             return Classes(like(chosen.astype(label_dtype(np, p)), reference), p)
-        uniform = uniforms.block(reps, rows, reference if on_device else None)
+        uniform = uniforms.draw(reps, rows, reference if on_device else None)
         xp = namespace(uniform)
         place = xp.astype(uniform * (s + 1 - fewest), label_dtype(xp, p)) + fewest
         if members is not None:
@@ -242,9 +242,9 @@ def bound_to(bind: Bind, predictions: Predictions, labels: Labels) -> Bound:
 
 def in_cells(rows: Dataset) -> Dataset:
     """Return rows of quantiles with the cells that labels may lie in, in place of their values."""
-    given = rows.predictions
-    assert isinstance(given, Quantiles)
-    codes = cell_codes(given, rows.batch.values)
+    quantiles = rows.predictions
+    assert isinstance(quantiles, Quantiles)
+    codes = cell_codes(quantiles, rows.batch.values)
     return dataclasses.replace(
         rows, labels=dataclasses.replace(codes, weights=rows.batch.weights), weights=None
     )
@@ -272,7 +272,7 @@ def drawn_cells(predictions: Quantiles, seed: Seed, first_row: int = 0) -> Drawn
     rows = slice(first_row, first_row + reference.shape[0])
 
     def labels(reps: slice) -> Classes:
-        uniform = uniforms.block(reps, rows, reference if on_device else None)
+        uniform = uniforms.draw(reps, rows, reference if on_device else None)
         xp = namespace(uniform)
         cell = xp.searchsorted(levels, xp.reshape(uniform, (-1,)), side="right")
         code = xp.reshape(xp.astype(cell * (size + 1), label_dtype(xp, size * size)), uniform.shape)
@@ -283,8 +283,8 @@ def drawn_cells(predictions: Quantiles, seed: Seed, first_row: int = 0) -> Drawn
 
 def require_drawable(predictions: Predictions, chosen: Sequence[Statistic]) -> None:
     """Raise where a statistic needs more of a label than quantiles say; one row tells."""
-    for one in chosen if isinstance(predictions, Quantiles) else ():
-        whole = one.inner if isinstance(one, Subsampled) else one
+    for statistic in chosen if isinstance(predictions, Quantiles) else ():
+        whole = statistic.inner if isinstance(statistic, Subsampled) else statistic
         if whole.traits.reduction != "pairwise":  # those of pairs look at cells
             require_cells(predictions, whole.bind(predictions[:1]))
 
@@ -322,7 +322,7 @@ def why_no_sides(rows: Rows, statistic: Statistic) -> str | None:
     lies that equals Q is open, and no choice has the mean 0 for every distribution with an atom at Q: an atom
     of rain at 0 would be rejected always. Far fewer than the square root of n do not matter.
     """
-    if not isinstance(rows.sample.predictions, Quantiles) or statistic.name != "skce":
+    if not isinstance(rows.example.predictions, Quantiles) or statistic.name != "skce":
         return None
     number = sum(rows.map(_equal_a_quantile))
     if number <= 0.1 * rows.n**0.5:
@@ -332,11 +332,11 @@ def why_no_sides(rows: Rows, statistic: Statistic) -> str | None:
 
 def require_sides(rows: Rows, chosen: Sequence[Statistic]) -> None:
     """Raise where kernel errors would need to know on which side of a quantile labels lie that equal it."""
-    for one in chosen:
-        reason = why_no_sides(rows, one)
+    for statistic in chosen:
+        reason = why_no_sides(rows, statistic)
         if reason is not None:
             raise UnsupportedError(
-                f"a test of `{one.name}` with quantiles",
+                f"a test of `{statistic.name}` with quantiles",
                 "must know on which side of its level every label lies",
                 reason,
                 "Test `quantile_calibration_error` or `pit_test`, which allow for that.",
@@ -344,7 +344,7 @@ def require_sides(rows: Rows, chosen: Sequence[Statistic]) -> None:
 
 
 def _equal_a_quantile(rows: Dataset) -> int:
-    given = rows.predictions
-    assert isinstance(given, Quantiles)
-    table, labels = to_host(as_float64(given.values)), to_host(as_float64(rows.batch.values))[0]
+    quantiles = rows.predictions
+    assert isinstance(quantiles, Quantiles)
+    table, labels = to_host(as_float64(quantiles.values)), to_host(as_float64(rows.batch.values))[0]
     return int((table == labels[:, None]).any(axis=1).sum())

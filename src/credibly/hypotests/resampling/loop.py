@@ -11,6 +11,7 @@ or in parts, are added up.
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from functools import partial
 from typing import Any
@@ -38,6 +39,7 @@ from credibly.statistics.protocol import Bound, Plan, State, Statistic
 
 _TILE_LABELS = 2**20
 _BYTES_PER_LABEL = 32  # a label, its uniform number and the temporaries of a statistic
+_BYTES_OF_LEAN = 2  # a label, and a copy behind the observed ones
 
 
 Finish = Callable[[Bound, State], Array]
@@ -102,9 +104,9 @@ class Resampled:
 
     def __post_init__(self) -> None:
         if self.values.ndim == 1:
-            own = self.bound
-            found = settled(self.values, own.term_size, own.n, own.rounding)
-            object.__setattr__(self, "values", found)
+            bound = self.bound
+            values_settled = settled(self.values, bound.term_size, bound.n, bound.rounding)
+            object.__setattr__(self, "values", values_settled)
 
 
 def targets_of(
@@ -121,20 +123,22 @@ def targets_of(
     """
     whole = rows.loaded()
     inside = _rows_of_groups(whole) if groups and whole is not None else {}
-    found = []
+    targets = []
     for level, size in ((None, rows.n), *groups):
         if whole is None:
             part = rows if level is None else rows.of_group(level, size)
         else:
             part = InMemory(whole if level is None else whole.take(inside[level]))
-        for one in chosen:
-            additive = one.traits.reduction == "sum"
+        for statistic in chosen:
+            additive = statistic.traits.reduction == "sum"
             if whole is None and in_parts and not additive:
-                found.append(Target(one.bind, level, finish, False, None, one))
+                targets.append(Target(statistic.bind, level, finish, False, None, statistic))
                 continue
-            plan = planned([one], part)[0].plan if whole is None else one.plan(part)
-            found.append(Target(partial(one.bind, plan=plan), level, finish, additive, plan, one))
-    return found
+            plan = planned([statistic], part)[0].plan if whole is None else statistic.plan(part)
+            targets.append(
+                Target(partial(statistic.bind, plan=plan), level, finish, additive, plan, statistic)
+            )
+    return targets
 
 
 class Wish:
@@ -192,24 +196,26 @@ def jobs_of(
 
     With `whole`, targets of groups are bound to all rows, too.
     """
-    given = dataset.predictions
-    inside = _rows_of_groups(dataset) if any(one.group is not None for one in targets) and not whole else {}
+    predictions = dataset.predictions
+    inside = (
+        _rows_of_groups(dataset) if any(target.group is not None for target in targets) and not whole else {}
+    )
     jobs = []
-    for place, one in enumerate(targets):
-        if one.key not in known:
-            own, labels, part = given, dataset.batch, None
-            if one.group is not None and not whole:
-                if one.group not in inside:
+    for place, target in enumerate(targets):
+        if target.key not in known:
+            predicted, labels, part = predictions, dataset.batch, None
+            if target.group is not None and not whole:
+                if target.group not in inside:
                     continue
-                part = like(inside[one.group], labels.values)
-                own, labels = given[inside[one.group]], _selected(labels, part)
-            bound = bound_to(one.bind, own, labels)
-            known[one.key] = Job(one, bound.for_replicates(labels, n_resamples), part)
-        jobs.append(dataclasses.replace(known[one.key], target=one, place=place))
+                part = like(inside[target.group], labels.values)
+                predicted, labels = predictions[inside[target.group]], _selected(labels, part)
+            bound = bound_to(target.bind, predicted, labels)
+            known[target.key] = Job(target, bound.for_replicates(labels, n_resamples), part)
+        jobs.append(dataclasses.replace(known[target.key], target=target, place=place))
     return jobs
 
 
-def posed(
+def as_replicates_see(
     asked: Sequence[tuple[Draw, Sequence[Target]]], rows: Dataset, n_resamples: int, *, whole: bool = False
 ) -> Iterator[tuple[Draw, Dataset, list[Job]]]:
     """Yield every source with the rows as it sees them, and its targets bound to them."""
@@ -221,13 +227,13 @@ def posed(
         yield draw, seen[1], jobs_of(targets, seen[1], n_resamples, seen[2], whole=whole)
 
 
-def together(jobs: Sequence[Job]) -> list[list[Job]]:
+def sharing_work(jobs: Sequence[Job]) -> list[list[Job]]:
     """Return jobs, those side by side whose statistics share work on the same labels."""
-    found: dict[Hashable, list[Job]] = {}
+    alike: dict[Hashable, list[Job]] = {}
     for job in jobs:
         shared = job.bound.shared
-        found.setdefault(job.place if shared is None else (job.target.group, shared), []).append(job)
-    return list(found.values())
+        alike.setdefault(job.place if shared is None else (job.target.group, shared), []).append(job)
+    return list(alike.values())
 
 
 def states_of(shared: Sequence[Sequence[Job]], batch: Any) -> Iterator[tuple[Job, State]]:
@@ -240,9 +246,9 @@ def states_of(shared: Sequence[Sequence[Job]], batch: Any) -> Iterator[tuple[Job
 def _rows_of_groups(dataset: Dataset) -> dict[Any, HostArray]:
     """Return the rows of every group of a dataset, increasing."""
     groups = np.asarray(dataset.groups)
-    levels, own = np.unique(groups.astype(str) if groups.dtype == object else groups, return_inverse=True)
-    order = np.argsort(own, kind="stable")
-    parts = np.split(order, np.cumsum(np.bincount(own))[:-1])
+    levels, group = np.unique(groups.astype(str) if groups.dtype == object else groups, return_inverse=True)
+    order = np.argsort(group, kind="stable")
+    parts = np.split(order, np.cumsum(np.bincount(group))[:-1])
     return dict(zip(levels.tolist(), parts, strict=True))
 
 
@@ -253,21 +259,28 @@ def _selected(labels: Labels, rows: Array) -> Any:
     return dataclasses.replace(labels, values=xp.take(labels.values, rows, axis=1), weights=weights)
 
 
-def label_tiles(observed: Any, drawing: Drawing | None, reps: slice) -> Iterator[tuple[slice, Any]]:
-    """Yield replicates in tiles, on the host those that stay in cache; the observation before the first."""
+def label_tiles(
+    observed: Any, drawing: Drawing | None, reps: slice, *, lean: bool = False
+) -> Iterator[tuple[slice, Any]]:
+    """Yield replicates in tiles, on the host those that stay in cache; the observation before the first.
+
+    Whoever is `lean` makes nothing of the size of the labels.
+    """
     if drawing is None or not reps.stop:
         yield slice(0, 0), observed
         return
     with one_blas_thread():  # products of a few columns: starting a second thread costs more than it saves
-        for tile in tiles(reps.stop - reps.start, replicates_per_tile(observed.n, drawing)):
+        for tile in tiles(reps.stop - reps.start, replicates_per_tile(observed, drawing, lean)):
             part = slice(reps.start + tile.start, reps.start + tile.stop)
             yield part, with_observed(observed, drawing, part)
 
 
-def replicates_per_tile(n: int, drawing: Drawing) -> int:
+def replicates_per_tile(observed: Labels, drawing: Drawing, lean: bool = False) -> int:
     """Return how many label vectors are drawn at once: on the host those that stay in cache."""
-    per_tile = rows_within_budget(_BYTES_PER_LABEL * n, 0.5)
-    return per_tile if drawing.on_device else min(per_tile, max(1, _TILE_LABELS // n))
+    n = observed.n
+    if not drawing.on_device:
+        return min(rows_within_budget(_BYTES_PER_LABEL * n, 0.5), max(1, _TILE_LABELS // n))
+    return rows_within_budget((_BYTES_OF_LEAN if lean else _BYTES_PER_LABEL) * n, 0.5, observed.values)
 
 
 def with_observed(observed: Any, drawing: Drawing, reps: slice) -> Any:
@@ -306,8 +319,9 @@ def at_once(
 ) -> None:
     """Evaluate whole label vectors of one dataset; every tile is finished when it is drawn."""
     wide = [job for job in jobs if _meets_in_pairs(job.bound)]
-    narrow = together([job for job in jobs if not _meets_in_pairs(job.bound)])
-    for reps, batch in label_tiles(observed, drawing, slice(0, n_resamples)) if narrow else ():
+    narrow = sharing_work([job for job in jobs if not _meets_in_pairs(job.bound)])
+    lean = drawing is not None and drawing.on_device and all(map(_is_lean, itertools.chain(*narrow)))
+    for reps, batch in label_tiles(observed, drawing, slice(0, n_resamples), lean=lean) if narrow else ():
         for job, state in states_of(narrow, batch):
             wishes[job.place].see(job.bound, state)
         if progress is not None and not wide:
@@ -317,6 +331,10 @@ def at_once(
         report = share_of(progress, part, len(wide))
         for state in _pairwise(job, observed, drawing, n_resamples, report):
             wishes[job.place].see(job.bound, state)
+
+
+def _is_lean(job: Job) -> bool:
+    return job.rows is None and job.bound.is_lean
 
 
 def _meets_in_pairs(bound: Bound) -> bool:
@@ -330,15 +348,15 @@ def _pairwise(
     """Sum up a statistic of pairs: all label vectors that fit at once, rows in blocks between reports."""
     bound: Any = job.bound
     per_label = 8 if isinstance(observed, Reals) else 1 if observed.n_classes <= 256 else 4
-    for reps in tiles(n_resamples, rows_within_budget(observed.n * per_label, 0.25)):
+    for reps in tiles(n_resamples, rows_within_budget(observed.n * per_label, 0.25, observed.values)):
         batch = job.labels(with_observed(observed, drawing, reps))
         blocks = [slice(0, batch.n)]
         if progress is not None:
             blocks = list(tiles(batch.n, _rows_per_report(len(batch), bound.width, batch.values)))
         state = None
         for block in blocks:
-            found = bound.state(batch, rows=block)
-            state = found if state is None else state + found
+            added = bound.state(batch, rows=block)
+            state = added if state is None else state + added
             tell(progress, reps.start + (reps.stop - reps.start) * block.stop // batch.n, n_resamples)
         assert state is not None
         yield state

@@ -21,8 +21,9 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
-from scipy.special import betaincinv, chdtrc
+from scipy.special import chdtrc
 
+from credibly._arrays.binomial import clopper_pearson
 from credibly._arrays.errors import UnsupportedError
 from credibly._arrays.namespace import HostArray
 from credibly.predictions.clusters import Clusters
@@ -31,6 +32,8 @@ from credibly.results.tests import HypotestResult, smallest_pvalue
 from credibly.statistics.protocol import Bound, State
 
 _TIE = Bound.rounding
+
+_EQUAL = 64 * float(np.finfo(np.float64).eps)
 
 
 def settled(values: HostArray, term_size: float, n: int, rounding: float = _TIE) -> HostArray:
@@ -52,10 +55,10 @@ def settled(values: HostArray, term_size: float, n: int, rounding: float = _TIE)
     chosen = ordered[starts]
     if finite[0]:
         chosen[group[order == 0]] = values[0]
-    found, own = values.copy(), np.empty_like(ordered)
-    own[order] = chosen[group]
-    found[finite] = own
-    return found
+    settled_values, values_in_order = values.copy(), np.empty_like(ordered)
+    values_in_order[order] = chosen[group]
+    settled_values[finite] = values_in_order
+    return settled_values
 
 
 def monte_carlo_pvalue(observed: float, null: HostArray, tail: Tail) -> tuple[float, tuple[float, float]]:
@@ -85,14 +88,6 @@ def at_least_and_at_most(observed: float, null: HostArray) -> tuple[HostArray, H
     """Return which replicates are at least, and which at most, as large as the observation."""
     slack = _TIE * abs(observed) if np.isfinite(observed) else 0.0
     return null >= observed - slack, null <= observed + slack
-
-
-def clopper_pearson(successes: int, trials: int, level: float = 0.95) -> tuple[float, float]:
-    """Return the exact interval for a binomial probability."""
-    half = (1 - level) / 2
-    low = 0.0 if successes == 0 else float(betaincinv(successes, trials - successes + 1, half))
-    high = 1.0 if successes == trials else float(betaincinv(successes + 1, trials - successes, 1 - half))
-    return low, high
 
 
 def acceptance_region(
@@ -139,18 +134,19 @@ def westfall_young(pooled: HostArray) -> tuple[float, HostArray, HostArray]:
     in one tail a two-sided p-value may be above its own rank: adjusted p-values are not below it.
     """
     smallest = pooled.min(axis=0)
-    ranks = np.array([np.mean(smallest <= own * (1 + _TIE)) for own in pooled[:, 0]])
+    ranks = np.array([np.mean(smallest <= pvalue_of_row * (1 + _TIE)) for pvalue_of_row in pooled[:, 0]])
     adjusted = np.maximum(ranks, pooled[:, 0])
     return float(np.mean(smallest <= smallest[0] * (1 + _TIE))), adjusted, smallest
 
 
-def distance(observed: float, null: HostArray) -> tuple[float, float]:
+def effect_and_score(observed: float, null: HostArray) -> tuple[float, float]:
     """Return how far the observation is from the centre of the replicates, as it is and in their spread."""
     finite = bool(np.isfinite(null).all())
     # infinite replicates have no mean; the centre of the finite ones would mislead
     effect = observed - float(null.mean() if finite else np.median(null))
     spread = float(null.std(ddof=1)) if null.size > 1 and finite else float("nan")
-    return effect, effect / spread if spread > 0 else float("nan")
+    varies = spread > _EQUAL * abs(observed)  # the mean of equal numbers is rounded
+    return effect, effect / spread if varies else float("nan")
 
 
 def require_finite_region(null: HostArray, tail: Tail, name: str) -> None:
@@ -206,7 +202,7 @@ CLUSTERED = "every row is calibrated given its prediction, and clusters of rows 
 
 
 def result_of(
-    values: HostArray, tail: Tail, bounds: tuple[float, float] | None, **told: Any
+    values: HostArray, tail: Tail, bounds: tuple[float, float] | None, **fields: Any
 ) -> HypotestResult[Any]:
     """Make a result from the values of a number, the observation first.
 
@@ -215,8 +211,8 @@ def result_of(
     """
     observed, null = float(values[0]), values[1:]
     pvalue, interval = monte_carlo_pvalue(observed, null, tail)
-    effect, z_score = distance(observed, null)
-    found: dict[str, Any] = {
+    effect, z_score = effect_and_score(observed, null)
+    usual: dict[str, Any] = {
         "statistic": observed,
         "pvalue": pvalue,
         "pvalue_interval": interval,
@@ -227,7 +223,7 @@ def result_of(
         "z_score": z_score,
         "n_resamples": null.size,
     }
-    made = HypotestResult(**(found | told))
+    made = HypotestResult(**(usual | fields))
     if made.n_clusters is None or made.pvalue_interval is None:
         return made
     least = smallest_pvalue(made.n_clusters)
@@ -283,8 +279,8 @@ def omnibus(results: Sequence[HypotestResult], values: HostArray, settings: dict
     if results[0].n_clusters is not None:
         adjusted = np.maximum(adjusted, smallest_pvalue(results[0].n_clusters))
     components = {
-        result.statistic_name: dataclasses.replace(result, adjusted_pvalue=float(own))
-        for result, own in zip(results, adjusted, strict=True)
+        result.statistic_name: dataclasses.replace(result, adjusted_pvalue=float(adjusted_pvalue))
+        for result, adjusted_pvalue in zip(results, adjusted, strict=True)
     }
     score = -np.log10(smallest) + 0.0  # not -0.0
     return result_of(

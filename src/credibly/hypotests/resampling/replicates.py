@@ -28,6 +28,7 @@ from typing import Literal, Protocol
 
 import numpy as np
 
+from credibly._arrays import label_kernels
 from credibly._arrays.errors import InputTypeError
 from credibly._arrays.namespace import (
     CACHE_ELEMENTS,
@@ -122,7 +123,10 @@ class Replicates:
         self.steps = _steps(as_float64(probs) if self.on_device else to_host(as_float64(probs)))
         if self.k <= _FEW_CLASSES:
             self.steps *= _PIECE_VALUES
-            if not self.on_device:
+            if self.on_device:
+                xp = namespace(probs)
+                self.floors = xp.astype(xp.floor(self.steps), xp.int32)
+            else:
                 floors = np.minimum(np.floor(self.steps), _PIECE_VALUES - 1)
                 self.floors = floors.astype(np.uint16)
 
@@ -193,20 +197,22 @@ class Replicates:
         xp, steps = namespace(self.probs), self.steps
         shifted = slice(self.first_row, self.first_row + self.n)
         if self.k > _FEW_CLASSES:
-            rest = self.rests.block(reps, shifted, reference=self.probs)
-            found = xp.searchsorted(steps.T.contiguous(), rest.T.contiguous(), side="right").T
-            return xp.astype(found, label_dtype(xp, self.k))
+            rest = self.rests.draw(reps, shifted, reference=self.probs)
+            passed_steps = xp.searchsorted(steps.T.contiguous(), rest.T.contiguous(), side="right").T
+            return xp.astype(passed_steps, label_dtype(xp, self.k))
+        if label_kernels.usable(steps):
+            return label_kernels.drawn(steps, self.floors, self.pieces, self.rests, reps, self.first_row)
         pieces = torch_pieces(self.pieces, reps, shifted, self.probs.device)
         out = xp.zeros(pieces.shape, dtype=label_dtype(xp, self.k), device=pieces.device)
         reached = xp.zeros_like(out)
-        for floor in xp.astype(xp.floor(steps), pieces.dtype):
+        for floor in self.floors:
             out += pieces > floor
             reached += pieces >= floor
         j, i = xp.nonzero(out != reached)
         rest = torch_uniforms_at(self.rests, j + reps.start, i + shifted.start)
-        own, piece = steps[:, i], xp.astype(pieces[j, i], xp.float64)
-        floor = xp.floor(own)
-        passed = (piece > floor) | ((piece == floor) & (rest >= own - floor))
+        steps_of_ties, piece = steps[:, i], as_float64(pieces[j, i])
+        floor = xp.floor(steps_of_ties)
+        passed = (piece > floor) | ((piece == floor) & (rest >= steps_of_ties - floor))
         out[j, i] = xp.astype(xp.sum(xp.astype(passed, xp.int64), axis=0), out.dtype)
         return out
 
@@ -294,14 +300,14 @@ class RealReplicates:
         if self.steps is None:
             return xp.astype(uniform * self.m, xp.int64)
         ends = self.steps if self.steps.shape[0] == 1 else self.steps[rows, :]
-        found = xp.zeros_like(uniform, dtype=xp.int64)
+        member = xp.zeros_like(uniform, dtype=xp.int64)
         for j in range(self.m - 1):
-            found = found + xp.astype(uniform >= ends[:, j], xp.int64)
-        return found
+            member = member + xp.astype(uniform >= ends[:, j], xp.int64)
+        return member
 
     def _block(self, uniforms: Uniforms, reps: slice, rows: slice) -> Array:
         shifted = slice(self.first_row + rows.start, self.first_row + rows.stop)
-        return uniforms.block(reps, shifted, self.reference if self.on_device else None)
+        return uniforms.draw(reps, shifted, self.reference if self.on_device else None)
 
     def _draw(self, reps: slice, rows: slice) -> Array:
         """Return quantiles, at uniform numbers, of the members that are drawn."""
@@ -319,7 +325,7 @@ class RealReplicates:
             at = self._at(rows, member)
             return _taken(self.mean, at) + _taken(self.std, at) * score
         xp, chosen = namespace(score), member[:, 0]
-        mean, std = (xp.take(one[:, rows], chosen, axis=0) for one in self._by_member)
+        mean, std = (xp.take(part[:, rows], chosen, axis=0) for part in self._by_member)
         return mean + std * score
 
     @cached_property
@@ -367,7 +373,7 @@ def drawn_members(predictions: Predictions, seed: Seed, n_resamples: int) -> Hos
     Replicates are exchangeable, so their order is free. Of classes they come in the order of their members,
     so that each member is set up once.
     """
-    uniform: HostArray = Uniforms(seed, Stream.MEMBERS).block(slice(0, n_resamples), slice(0, 1))[:, 0]
+    uniform: HostArray = Uniforms(seed, Stream.MEMBERS).draw(slice(0, n_resamples), slice(0, 1))[:, 0]
     weights = getattr(predictions, "weights", None)
     m = predictions.n_members
     if isinstance(predictions, Samples) and is_joint(predictions):
@@ -452,20 +458,20 @@ class LabelSource:
         """Return the labels of rows that `pose` returned; they do not depend on how rows are cut."""
         if isinstance(rows.predictions, Pool):
             return drawn_choices(rows.predictions, self.seed, self.members, rows.start)
-        own = self._own(rows)
-        if isinstance(own, Quantiles):
+        drawn_from = self._own(rows)
+        if isinstance(drawn_from, Quantiles):
             if self.predictions is None:
-                return drawn_cells(own, self.seed, rows.start)
+                return drawn_cells(drawn_from, self.seed, rows.start)
             assert isinstance(rows.predictions, Quantiles)
-            drawn = RealReplicates(own, self.seed, first_row=rows.start)
+            drawn = RealReplicates(drawn_from, self.seed, first_row=rows.start)
             cells = partial(cell_codes, rows.predictions)
             return Drawn(lambda reps: cells(drawn.labels(reps).values), drawn.on_device)
-        if isinstance(own, RealPredictions):
-            return RealReplicates(own, self.seed, members=self.members, first_row=rows.start)
-        assert isinstance(own, ClassPredictions)
+        if isinstance(drawn_from, RealPredictions):
+            return RealReplicates(drawn_from, self.seed, members=self.members, first_row=rows.start)
+        assert isinstance(drawn_from, ClassPredictions)
         if self.members is None:
-            return Replicates(as_point(own)[0].probs, self.seed, rows.start)
-        return drawn_by_members(member_probs(own), self.members, self.seed, rows.start)
+            return Replicates(as_point(drawn_from)[0].probs, self.seed, rows.start)
+        return drawn_by_members(member_probs(drawn_from), self.members, self.seed, rows.start)
 
 
 def consistent(seed: Seed) -> LabelSource:
@@ -514,12 +520,12 @@ def drawn_by_members(probs: Array, members: HostArray, seed: Seed, first_row: in
         return Replicates(probs[:, member, :], seed, first_row)
 
     def labels(reps: slice) -> Classes:
-        own = members[reps]
-        ends = [*(np.flatnonzero(np.diff(own)) + 1).tolist(), own.size]
+        chosen = members[reps]
+        ends = [*(np.flatnonzero(np.diff(chosen)) + 1).tolist(), chosen.size]
         drawn, begin = [], 0
         for end in ends:  # runs of replicates with one member
             run = slice(reps.start + begin, reps.start + end)
-            drawn.append(of_member(int(own[begin])).labels(run).values)
+            drawn.append(of_member(int(chosen[begin])).labels(run).values)
             begin = end
         return Classes(namespace(probs).concat(drawn, axis=0), int(probs.shape[-1]))
 

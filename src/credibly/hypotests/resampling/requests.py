@@ -6,7 +6,7 @@ rows draw labels once per source, and equal statistics are bound and summed up o
 
 Of rows that come in chunks, or in parts, sums over instances are merged over the datasets, in batches of
 replicates that fit the memory budget. A statistic of some rows is evaluated on the labels that were drawn for
-these in the same pass. Of pairs, two blocks of rows meet at a time, and labels are drawn where they meet.
+these in the same pass. Of pairs, two chunks of rows meet at a time, and labels are drawn where they meet.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ from credibly.hypotests.resampling.loop import (
     Resampled,
     Target,
     Wish,
+    as_replicates_see,
     at_once,
     label_tiles,
-    posed,
     share_of_replicates,
+    sharing_work,
     states_of,
-    together,
     with_observed,
 )
 from credibly.hypotests.resampling.replicates import Draw, LabelSource, rows_at_once
@@ -51,7 +51,7 @@ from credibly.predictions import (
     as_point,
 )
 from credibly.predictions.passes import Sums, remembering
-from credibly.statistics.over_rows import Block, Pairs, meets_in_blocks
+from credibly.statistics.over_rows import ChunkPairs, PairChunk, meets_in_chunks
 from credibly.statistics.protocol import State, Statistic
 from credibly.statistics.subsampled import Subsampled
 
@@ -123,9 +123,11 @@ def side_by_side(askings: Sequence[Asking[Any]]) -> Asking[list[Any]]:
                 results[place] = end.value
             except UnsupportedError as error:
                 results[place] = error
-        found = iter((yield [one for requests in asked.values() for one in requests]) if asked else [])
+        received = iter(
+            (yield [request for requests in asked.values() for request in requests]) if asked else []
+        )
         steps = {
-            place: partial(askings[place].send, [next(found) for _ in requests])
+            place: partial(askings[place].send, [next(received) for _ in requests])
             for place, requests in asked.items()
         }
     return [results[place] for place in range(len(askings))]
@@ -134,67 +136,77 @@ def side_by_side(askings: Sequence[Asking[Any]]) -> Asking[list[Any]]:
 def answers(requests: Sequence[Request]) -> list[Answer]:
     """Answer requests; those over the same rows, with as many replicates, share labels and sums."""
     alike: dict[tuple[int, int], list[Request]] = {}
-    for one in requests:
-        alike.setdefault((id(one.rows), one.n_resamples), []).append(one)
-    found = {id(one): answer for own in alike.values() for one, answer in zip(own, _joint(own), strict=True)}
-    return [found[id(one)] for one in requests]
+    for request in requests:
+        alike.setdefault((id(request.rows), request.n_resamples), []).append(request)
+    by_request = {
+        id(request): answer
+        for group in alike.values()
+        for request, answer in zip(group, _joint(group), strict=True)
+    }
+    return [by_request[id(request)] for request in requests]
 
 
 def _joint(requests: Sequence[Request]) -> list[Answer]:
     """Answer requests over the same rows; progress is told to the first of them."""
     sources: list[tuple[Draw, dict[Hashable, Wish]]] = []
     wanted = []
-    for one in requests:
-        for draw in one.draws:
-            wishes = next((own for known, own in sources if _same(known, draw)), None)
+    for request in requests:
+        for draw in request.draws:
+            wishes = next((known_wishes for known, known_wishes in sources if _same(known, draw)), None)
             if wishes is None:
                 wishes = {}
                 sources.append((draw, wishes))
-            every = [wishes.setdefault(target.key, Wish(target)) for target in one.targets]
-            wanted.append([(wish, wish.add(target)) for wish, target in zip(every, one.targets, strict=True)])
+            every = [wishes.setdefault(target.key, Wish(target)) for target in request.targets]
+            wanted.append(
+                [(wish, wish.add(target)) for wish, target in zip(every, request.targets, strict=True)]
+            )
     asked = [(draw, list(wishes.values())) for draw, wishes in sources]
-    _evaluate(asked, requests[0], any(one.by_members for one in requests))
+    _evaluate(asked, requests[0], any(request.by_members for request in requests))
     read = iter([[wish.found(at) for wish, at in line] for line in wanted])
-    return [[next(read) for _ in one.draws] for one in requests]
+    return [[next(read) for _ in request.draws] for request in requests]
 
 
-def _same(one: Draw, other: Draw) -> bool:
+def _same(draw: Draw, other: Draw) -> bool:
     """Tell whether two sources draw the same labels of the same rows."""
-    if not (type(one) is LabelSource and type(other) is LabelSource):  # subclasses draw for other rows
-        return one is other
-    kept = one.members is None is other.members and one.predictions is None is other.predictions
-    return one is other or (kept and one.seed == other.seed)
+    if not (type(draw) is LabelSource and type(other) is LabelSource):  # subclasses draw for other rows
+        return draw is other
+    kept = draw.members is None is other.members and draw.predictions is None is other.predictions
+    return draw is other or (kept and draw.seed == other.seed)
 
 
 def _evaluate(asked: Sequence[tuple[Draw, list[Wish]]], first: Request, by_members: bool) -> None:
     """Evaluate everything that sources are asked for."""
     rows, n_resamples, progress = first.rows, first.n_resamples, first.progress
-    whole, given = rows.loaded(), rows.sample.predictions
+    whole, predictions = rows.loaded(), rows.example.predictions
     # shares of labels at quantiles, which have no statistic of their own, make no tables of mixtures
     tables = max(
-        sum(one.target.statistic is not None or not isinstance(given, Gaussian) for one in own)
-        for _, own in asked
+        sum(wish.target.statistic is not None or not isinstance(predictions, Gaussian) for wish in wishes)
+        for _, wishes in asked
     )
-    small = by_members or isinstance(given, (Gaussian, Samples)) or is_numpy(given._leading)
-    fits = whole is not None and (not small or len(whole) <= _rows_of_part(given, tables))
+    small = by_members or isinstance(predictions, (Gaussian, Samples)) or is_numpy(predictions._leading)
+    fits = whole is not None and (not small or len(whole) <= _rows_of_part(predictions, tables))
 
     def is_summed(wish: Wish) -> bool:
         return not fits and (wish.target.additive or _is_part(wish))
 
     summed, rest = (
-        [(draw, some) for draw, own in asked if (some := [one for one in own if is_summed(one) is kind])]
+        [
+            (draw, some)
+            for draw, wishes in asked
+            if (some := [wish for wish in wishes if is_summed(wish) is kind])
+        ]
         for kind in (True, False)
     )
     if summed:
         _in_parts(summed, rows, n_resamples, None if rest else progress)
     if whole is None:
-        pairs = [(draw, one) for draw, own in rest for one in own]
+        pairs = [(draw, wish) for draw, wishes in rest for wish in wishes]
         for place, (draw, wish) in enumerate(pairs):
             assert isinstance(draw, LabelSource)
-            _in_blocks(wish, rows, draw, n_resamples, share_of(progress, place, len(pairs)))
+            _in_chunks(wish, rows, draw, n_resamples, share_of(progress, place, len(pairs)))
         return
-    targets = [(draw, [wish.target for wish in own]) for draw, own in rest]
-    for order, (draw, seen, jobs) in enumerate(posed(targets, whole, n_resamples)):
+    targets = [(draw, [wish.target for wish in wishes]) for draw, wishes in rest]
+    for order, (draw, seen, jobs) in enumerate(as_replicates_see(targets, whole, n_resamples)):
         drawing = draw(seen) if n_resamples else None
         at_once(rest[order][1], jobs, seen.batch, drawing, n_resamples, share_of(progress, order, len(rest)))
 
@@ -209,9 +221,9 @@ def _rows_of_part(predictions: Predictions, n_targets: int) -> int:
 
 
 def comes_in_parts(statistic: Statistic, rows: Rows) -> bool:
-    """Tell whether a statistic needs no more than a dataset, a part of the rows, or two blocks at a time."""
+    """Tell whether a statistic needs no more than a dataset, a part of the rows, or two chunks at a time."""
     additive = statistic.traits.reduction == "sum" or isinstance(statistic, Subsampled)
-    return rows.loaded() is not None or additive or meets_in_blocks(statistic, rows)
+    return rows.loaded() is not None or additive or meets_in_chunks(statistic, rows)
 
 
 def _is_part(wish: Wish) -> bool:
@@ -244,26 +256,28 @@ class _Work:
     n_resamples: int
 
     def __call__(self, chunk: Dataset) -> Sums:
-        most = _rows_of_part(chunk.predictions, max(len(one.targets) for one in self.asked))
+        most = _rows_of_part(chunk.predictions, max(len(source.targets) for source in self.asked))
         if len(chunk) <= most:
             return self._part(chunk)
         return reduce(add, (self._part(chunk.rows(rows)) for rows in tiles(len(chunk), most)))
 
     def _part(self, chunk: Dataset) -> Sums:
-        given = remembering(chunk.predictions)
-        chunk = dataclasses.replace(chunk, predictions=given)
-        notes = as_point(given)[1] if isinstance(given, ClassPredictions) else given.notes
+        predictions = remembering(chunk.predictions)
+        chunk = dataclasses.replace(chunk, predictions=predictions)
+        notes = as_point(predictions)[1] if isinstance(predictions, ClassPredictions) else predictions.notes
         parts: dict[str, list[State]] = defaultdict(list)
-        every = posed([(one.draw, one.targets) for one in self.asked], chunk, self.n_resamples)
+        every = as_replicates_see(
+            [(source.draw, source.targets) for source in self.asked], chunk, self.n_resamples
+        )
         for order, (draw, seen, jobs) in enumerate(every):
             drawing = draw(seen) if self.reps.stop else None
-            own, shared = _inside(self.asked[order].picked, chunk), together(jobs)
+            kept_rows, shared = _inside(self.asked[order].picked, chunk), sharing_work(jobs)
             for _, batch in label_tiles(seen.batch, drawing, self.reps):
                 for job, state in states_of(shared, batch):
                     parts[_name(order, job.place)].append(_every_replicate(state, len(batch)))
-                if own is not None:
-                    parts[_name(order)].append(_Kept(labels=to_host(batch.values)[:, own]))
-        return Sums({name: _stacked(found) for name, found in parts.items()}, notes)
+                if kept_rows is not None:
+                    parts[_name(order)].append(_Kept(labels=to_host(batch.values)[:, kept_rows]))
+        return Sums({name: _stacked(states) for name, states in parts.items()}, notes)
 
 
 def _inside(picked: HostArray | None, chunk: Dataset) -> HostArray | None:
@@ -290,35 +304,35 @@ def _every_replicate(state: State, n_vectors: int) -> State:
 
 
 def _stacked(states: Sequence[State]) -> State:
-    return type(states[0])({key: np.concatenate([one[key] for one in states]) for key in states[0]})
+    return type(states[0])({key: np.concatenate([state[key] for state in states]) for key in states[0]})
 
 
 def _in_parts(
     asked: Sequence[tuple[Draw, Sequence[Wish]]], rows: Rows, n_resamples: int, progress: Progress | None
 ) -> None:
     """Merge the sums of every replicate over datasets; statistics of some rows see the labels drawn there."""
-    sample, part = rows.sample, slice(0, min(_FEW, len(rows.sample)))
-    few = Dataset(sample.predictions[part], sample.batch.rows(part))
+    example, part = rows.example, slice(0, min(_FEW, len(rows.example)))
+    few = Dataset(example.predictions[part], example.batch.rows(part))
     sums, rest = (
-        [[wish for wish in own if _is_part(wish) is kind] for _, own in asked] for kind in (False, True)
+        [[wish for wish in wishes if _is_part(wish) is kind] for _, wishes in asked] for kind in (False, True)
     )
     work = tuple(
-        _Asked(draw, tuple(wish.target for wish in own), _picked(others))
-        for (draw, _), own, others in zip(asked, sums, rest, strict=True)
+        _Asked(draw, tuple(wish.target for wish in wishes), _picked(others))
+        for (draw, _), wishes, others in zip(asked, sums, rest, strict=True)
     )
-    wanted = [(one.draw, one.targets) for one in work]
-    numbers = sum(0 if one.picked is None else one.picked.size for one in work) + sum(
+    wanted = [(source.draw, source.targets) for source in work]
+    numbers = sum(0 if source.picked is None else source.picked.size for source in work) + sum(
         math.prod(value.shape)
-        for _, own, jobs in posed(wanted, few, n_resamples, whole=True)
+        for _, dataset, jobs in as_replicates_see(wanted, few, n_resamples, whole=True)
         for job in jobs
-        for value in job.bound.state(own.batch).values()
+        for value in job.bound.state(dataset.batch).values()
     )
     drawn: dict[int, list[HostArray]] = defaultdict(list)
     for reps in list(tiles(n_resamples, rows_within_budget(8 * numbers, 0.25))) or [slice(0, 0)]:
         report = None if progress is None else partial(share_of_replicates, progress, reps, n_resamples)
         (total,) = rows.merged([_Work(work, reps, n_resamples)], report)
         noted = dataclasses.replace(few, predictions=_noted(few.predictions, total.notes))
-        for order, (_, _, jobs) in enumerate(posed(wanted, noted, n_resamples, whole=True)):
+        for order, (_, _, jobs) in enumerate(as_replicates_see(wanted, noted, n_resamples, whole=True)):
             for job in jobs:
                 sums[order][job.place].see(job.bound, total.states[_name(order, job.place)])
             if rest[order]:
@@ -344,11 +358,11 @@ def _of_parts(wishes: Sequence[Wish], rows: Rows, picked: HostArray, drawn: Host
     for wish in wishes:
         part = wish.target.statistic
         assert isinstance(part, Subsampled)
-        own: HostArray = np.asarray(np.searchsorted(picked, part.chosen))
-        chosen = taken.take(own)
+        places: HostArray = np.asarray(np.searchsorted(picked, part.chosen))
+        chosen = taken.take(places)
         seen = chosen.batch
         bound = bound_to(partial(part.bind_part, n=rows.n), chosen.predictions, seen)
-        drawing = Drawn(partial(_stored, seen, like(drawn[1:, own], seen.values)))
+        drawing = Drawn(partial(_stored, seen, like(drawn[1:, places], seen.values)))
         at_once([wish], [Job(wish.target, bound)], seen, drawing, len(drawn) - 1)
 
 
@@ -359,26 +373,26 @@ def _stored(observed: Any, drawn: Array, reps: slice) -> Any:
 def _noted(predictions: Predictions, notes: tuple[str, ...]) -> Predictions:
     """Return predictions with the notes of all rows; what `mean` adds to them is said by `mean` again."""
     other = predictions.replace_rows()
-    said = getattr(predictions, "mean_note", None)
-    other._set(notes=tuple(note for note in notes if note != said))
+    mean_note = getattr(predictions, "mean_note", None)
+    other._set(notes=tuple(note for note in notes if note != mean_note))
     return other
 
 
-def _in_blocks(
+def _in_chunks(
     wish: Wish, rows: Rows, draw: LabelSource, n_resamples: int, progress: Progress | None
 ) -> None:
-    """Evaluate a statistic of pairs whose blocks meet on an engine; labels are drawn where they meet."""
+    """Evaluate a statistic of pairs whose chunks meet on an engine; labels are drawn where they meet."""
     assert wish.target.statistic is not None
-    pairs = Pairs.over(wish.target.statistic, rows, draw.pose)
+    pairs = ChunkPairs.over(wish.target.statistic, rows, draw.pose)
     bound = pairs.bound
     for reps in tiles(n_resamples, pairs.vectors_at_once()):
         report = None if progress is None else partial(share_of_replicates, progress, reps, n_resamples)
-        state, said = pairs.sums(partial(_drawn_for, draw, reps), 1 + reps.stop - reps.start, report)
+        state, notes = pairs.sums(partial(_drawn_for, draw, reps), 1 + reps.stop - reps.start, report)
         wish.see(bound, state)
-        bound.notes = (*said, *pairs.notes_of(state))  # of all rows, in place of the few that it is bound to
+        bound.notes = (*notes, *pairs.notes_of(state))  # of all rows, in place of the few that it is bound to
 
 
-def _drawn_for(draw: LabelSource, reps: slice, block: Block) -> Labels:
-    rows = Dataset(block.predictions, block.labels, start=block.start)
-    drawn: Labels = with_observed(block.labels, draw(rows), reps)
+def _drawn_for(draw: LabelSource, reps: slice, chunk: PairChunk) -> Labels:
+    rows = Dataset(chunk.predictions, chunk.labels, start=chunk.start)
+    drawn: Labels = with_observed(chunk.labels, draw(rows), reps)
     return drawn

@@ -36,10 +36,10 @@ from credibly.hypotests.resampling.loop import Finish, Resampled
 from credibly.hypotests.resampling.replicates import member_probs
 from credibly.predictions import ClassPredictions, Dataset, InMemory, Labels, Predictions, Rows, Samples
 from credibly.predictions.clusters import Clusters
-from credibly.predictions.ensemble import WithoutMember
 from credibly.predictions.passes import Sums
+from credibly.predictions.without_member import WithoutMember
 from credibly.statistics.linear import Linear
-from credibly.statistics.over_rows import Pairs, for_pairs, meets_in_blocks, require_rows
+from credibly.statistics.over_rows import ChunkPairs, for_pairs, meets_in_chunks, require_defined
 from credibly.statistics.protocol import Bound, State, Statistic
 from credibly.statistics.subsampled import Subsampled
 
@@ -52,7 +52,7 @@ _POINTS = np.concatenate([-_SIX[::-1], _SIX])
 
 def signs(seed: Seed, reps: slice, number: int) -> HostArray:
     """Return the factor of every cluster in replicates `reps`, (b, number), of mean 0 and variance 1."""
-    uniform: HostArray = Uniforms(seed, Stream.SIGNS).block(reps, slice(0, number))
+    uniform: HostArray = Uniforms(seed, Stream.SIGNS).draw(reps, slice(0, number))
     if number < FEW_CLUSTERS:
         return _POINTS[(uniform * _POINTS.size).astype(np.intp)]
     return 2.0 * (uniform >= 0.5).astype(np.float64) - 1.0
@@ -81,9 +81,9 @@ def bound_in_clusters(bind: Bind, rows: Dataset, seed: Seed) -> tuple[Bound, Lab
     if not (isinstance(rows.predictions, Samples) and isinstance(bound, Linear)):
         return bound, rows.batch
     chosen = pooled(rows, seed, shared=False)
-    found = bound_to(bind, chosen.predictions, chosen.batch)
-    found.notes = (*found.notes, *taken_notes(rows.predictions))
-    return found, chosen.batch
+    bound_to_pools = bound_to(bind, chosen.predictions, chosen.batch)
+    bound_to_pools.notes = (*bound_to_pools.notes, *taken_notes(rows.predictions))
+    return bound_to_pools, chosen.batch
 
 
 def taken_notes(predictions: Predictions) -> tuple[str, ...]:
@@ -115,13 +115,17 @@ class WildSums:
     def _of_member(self, chunk: Dataset, bound: Bound, codes: HostArray, member: int) -> State:
         """Return what a member's probabilities, taken as shares of labels, add in every cluster."""
         assert isinstance(chunk.predictions, ClassPredictions)
-        batch, given = chunk.batch, chunk.predictions
-        probs = given.left_out if isinstance(given, WithoutMember) else member_probs(given)[:, member, :]
+        batch, predictions = chunk.batch, chunk.predictions
+        probs = (
+            predictions.left_out
+            if isinstance(predictions, WithoutMember)
+            else member_probs(predictions)[:, member, :]
+        )
         every = (
             dataclasses.replace(batch, values=0 * batch.values + c, weights=as_float64(probs[:, c])[None, :])
-            for c in range(given.n_classes)
+            for c in range(predictions.n_classes)
         )
-        return reduce(add, (bound.wild_sums(one, codes, self.clusters.number)[1] for one in every))
+        return reduce(add, (bound.wild_sums(labels, codes, self.clusters.number)[1] for labels in every))
 
 
 def wild(
@@ -163,20 +167,20 @@ def wild(
     drawing = () if members is None else tuple(np.unique(members).tolist())
     if drawing:
         _require_linear(chosen, rows)
-    for one in chosen:
-        require_rows(one, rows)
-    sums = [one for one in chosen if one.traits.reduction == "sum"]
+    for statistic in chosen:
+        require_defined(statistic, rows)
+    sums = [statistic for statistic in chosen if statistic.traits.reduction == "sum"]
     states: dict[str, tuple[Bound, State, State]] = {}
     if sums:
-        binds = tuple(partial(one.bind, plan=one.plan(rows)) for one in sums)
+        binds = tuple(partial(statistic.bind, plan=statistic.plan(rows)) for statistic in sums)
         (total,) = rows.merged([WildSums(binds, clusters, seed, drawing)])
-        for at, (one, bind) in enumerate(zip(sums, binds, strict=True)):
-            bound, _ = bound_in_clusters(bind, rows.sample, seed)
-            states[one.name] = bound, total.states[f"{at} expected"], total.states[f"{at} added"]
-    for one in chosen:
-        if one not in sums:
-            states[one.name] = _all_at_once(one, rows, clusters)
-    found: dict[str, list[HostArray]] = {name: [] for name in states}
+        for at, (statistic, bind) in enumerate(zip(sums, binds, strict=True)):
+            bound, _ = bound_in_clusters(bind, rows.example, seed)
+            states[statistic.name] = bound, total.states[f"{at} expected"], total.states[f"{at} added"]
+    for statistic in chosen:
+        if statistic not in sums:
+            states[statistic.name] = _all_at_once(statistic, rows, clusters)
+    values: dict[str, list[HostArray]] = {name: [] for name in states}
 
     def evaluate(bound: Bound, expected: State, added: State, drawn: HostArray) -> HostArray:
         if finish is None:
@@ -184,57 +188,61 @@ def wild(
         assert isinstance(bound, Linear)
         return to_host(finish(bound, bound.terms.wild_state(expected, added, drawn)))
 
-    order = {one.name: at for at, one in enumerate(sums)}
+    order = {statistic.name: at for at, statistic in enumerate(sums)}
     for reps, drawn in sign_tiles(seed, clusters.number, n_resamples, 160 * clusters.number, progress):
         for name, (bound, expected, added) in states.items():
             if reps.start == 0:
-                found[name].append(evaluate(bound, expected, added, np.ones((1, clusters.number))))
+                values[name].append(evaluate(bound, expected, added, np.ones((1, clusters.number))))
             if members is None:
-                found[name].append(evaluate(bound, *bound.widened(expected, added), drawn))
+                values[name].append(evaluate(bound, *bound.widened(expected, added), drawn))
                 continue
-            own = np.empty(len(drawn))
+            values_of_members = np.empty(len(drawn))
             for member in np.unique(members[reps]).tolist():
                 at = members[reps] == member
                 drew = total.states[f"{order[name]} of {member}"]
                 moved = State(
-                    {**expected, **{key: expected[key] + one.sum(axis=0) for key, one in drew.items()}}
+                    {**expected, **{key: expected[key] + sums.sum(axis=0) for key, sums in drew.items()}}
                 )
-                apart = State({key: one - drew[key] for key, one in added.items()})
-                own[at] = evaluate(bound, *bound.widened(moved, apart), drawn[at])
-            found[name].append(own)
-    return [Resampled(states[one.name][0], np.concatenate(found[one.name])) for one in chosen]
+                apart = State({key: sums - drew[key] for key, sums in added.items()})
+                values_of_members[at] = evaluate(bound, *bound.widened(moved, apart), drawn[at])
+            values[name].append(values_of_members)
+    return [
+        Resampled(states[statistic.name][0], np.concatenate(values[statistic.name])) for statistic in chosen
+    ]
 
 
-def _all_at_once(one: Statistic, rows: Rows, clusters: Clusters) -> tuple[Bound, State, State]:
+def _all_at_once(statistic: Statistic, rows: Rows, clusters: Clusters) -> tuple[Bound, State, State]:
     """Bind a statistic that is no sum over rows, and return its sums."""
-    if one.traits.reduction == "pairwise" and meets_in_blocks(one, rows):
-        return Pairs.over(one, rows).wild_sums(clusters.number)
-    part = rows.take(one.chosen) if isinstance(one, Subsampled) else rows.loaded()
+    if statistic.traits.reduction == "pairwise" and meets_in_chunks(statistic, rows):
+        return ChunkPairs.over(statistic, rows).wild_sums(clusters.number)
+    part = rows.take(statistic.chosen) if isinstance(statistic, Subsampled) else rows.loaded()
     if part is None:
         part = dataclasses.replace(
             for_pairs(rows), clusters=np.concatenate(list(rows.map(attrgetter("clusters"))))
         )
     bound = (
-        one.bind_part(part.predictions, rows.n)
-        if isinstance(one, Subsampled)
-        else one.bind(part.predictions, one.plan(InMemory(part)))  # weights count for the plan, too
+        statistic.bind_part(part.predictions, rows.n)
+        if isinstance(statistic, Subsampled)
+        else statistic.bind(
+            part.predictions, statistic.plan(InMemory(part))
+        )  # weights count for the plan, too
     )
     return bound, *bound.wild_sums(part.batch, clusters.codes(part.clusters), clusters.number)
 
 
 def _require_linear(chosen: Sequence[Statistic], rows: Rows) -> None:
     """Raise where the draws of a member cannot be recovered from sums that are linear in one-hot labels."""
-    if not isinstance(rows.sample.predictions, ClassPredictions):
+    if not isinstance(rows.example.predictions, ClassPredictions):
         raise UnsupportedError(
             "a member that drew all labels of rows in clusters",
             "is tested for class predictions",
-            f"got {type(rows.sample.predictions).__name__}",
+            f"got {type(rows.example.predictions).__name__}",
             'Pass `hypothesis="independent"`.',
         )
-    for one in chosen:
-        if one.traits.reduction != "sum" or "square" in getattr(one, "needs", ()):
+    for statistic in chosen:
+        if statistic.traits.reduction != "sum" or "square" in getattr(statistic, "needs", ()):
             raise UnsupportedError(
-                f"`{one.name}` of labels that a member drew, of rows in clusters,",
+                f"`{statistic.name}` of labels that a member drew, of rows in clusters,",
                 "must be a sum over instances that is linear in the labels",
                 "this one compares pairs",
                 'Use accuracy, brier or confidence_ece, or pass `hypothesis="independent"`.',

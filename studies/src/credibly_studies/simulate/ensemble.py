@@ -127,8 +127,8 @@ class EnsembleWorld(World):
 
         if self.scenario == "S1":
             members, redrawn = draw(np.arange(n)), 0
-            one = draw_prior(1, self.n_members, self.weight_concentration, generator)
-            weights = np.repeat(one, n, axis=0)
+            shared = draw_prior(1, self.n_members, self.weight_concentration, generator)
+            weights = np.repeat(shared, n, axis=0)
             truth = mixture(weights, members)
         else:
             members, corners, redrawn = draw_with_room(draw, choose, n)

@@ -31,7 +31,7 @@ def rejections(study: PowerStudy, world: str | None = None) -> Picture:
     """
     name = study.worlds[0] if world is None else world
     row, _ = study.place(name, study.tests[0])
-    rates = np.stack([one[row] for one in (study.rates, study.low, study.high)])
+    rates = np.stack([table[row] for table in (study.rates, study.low, study.high)])
     spoken = int(np.argmin(np.abs(study.levels - _SPOKEN_LEVEL)))
     best = int(np.argmax(rates[0, :, spoken]))
     words = {True: "is true", False: "is false", None: "is true for some instances or for none"}
@@ -90,7 +90,7 @@ def distance(study: PowerStudy, setting: str = "delta", level: float = _SPOKEN_L
         )
     values, column = np.array(list(worlds.values())), study.level_place(level)
     rows, spoken = [study.worlds.index(name) for name in worlds], float(study.levels[column])
-    rates = np.stack([one[rows, :, column].T for one in (study.rates, study.low, study.high)])
+    rates = np.stack([table[rows, :, column].T for table in (study.rates, study.low, study.high)])
     first, last = rates[0, :, 0], rates[0, :, -1]
     worst, best = int(np.argmax(first)), int(np.argmax(last))
     marks = [mark("across", "expected", spoken, linestyle=":", linewidth=1.0)]
@@ -206,8 +206,8 @@ def _member_lines(x: HostArray, values: HostArray) -> list[Mark]:
     style: Style = {"marker": None, "linewidth": 1.1, "alpha": 1.0 if few else 0.4}
     return [
         mark(
-            "line", "observed", x, own,
+            "line", "observed", x, values_of_member,
             label=f"member {place + 1}" if few else None, **{**line_style(place), **style},
         )
-        for place, own in enumerate(values.T)
+        for place, values_of_member in enumerate(values.T)
     ]  # fmt: skip

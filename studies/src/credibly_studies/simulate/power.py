@@ -18,13 +18,13 @@ from typing import Any
 
 import numpy as np
 
+from credibly._arrays.binomial import clopper_pearson
 from credibly._arrays.checks import require_integer
 from credibly._arrays.engines import Engine
 from credibly._arrays.errors import InputError, InputTypeError, nearest
 from credibly._arrays.namespace import HostArray
 from credibly._arrays.philox import Seed, as_seed, takes_rng
 from credibly._arrays.progress import Progress, as_progress
-from credibly.hypotests.resampling.pvalues import clopper_pearson
 from credibly.results.base import Result, jsonable, require_level
 from credibly.scale.engines import as_engine
 from credibly_studies.checkpoints import Checkpoints
@@ -129,11 +129,11 @@ class PowerStudy(Result):
         int
             Its index.
         """
-        found = np.flatnonzero(np.abs(self.levels - level) <= 1e-12)
-        if not found.size:
-            shown = ", ".join(f"{one:g}" for one in self.levels)
+        places = np.flatnonzero(np.abs(self.levels - level) <= 1e-12)
+        if not places.size:
+            shown = ", ".join(f"{level:g}" for level in self.levels)
             raise InputError("`level`", f"must be one of {shown}", f"got {level!r}", "Run the study with it.")
-        return int(found[0])
+        return int(places[0])
 
     def table(self) -> list[dict[str, Any]]:
         """Return one row per world, test and level.
@@ -186,9 +186,9 @@ def key_of(value: Any) -> int:
 
 def _with_floats(value: Any) -> Any:
     if isinstance(value, dict):
-        return {name: _with_floats(one) for name, one in value.items()}
+        return {name: _with_floats(entry) for name, entry in value.items()}
     if isinstance(value, list):
-        return [_with_floats(one) for one in value]
+        return [_with_floats(entry) for entry in value]
     return float(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 
@@ -409,18 +409,18 @@ def _all_pvalues(
 
 def _run_block(block: _Block) -> dict[str, list[float]]:
     """Return the p-values of every test of a block."""
-    found: dict[str, list[float]] = {name: [] for name, _ in block.tests}
+    pvalues: dict[str, list[float]] = {name: [] for name, _ in block.tests}
     world_key = key_of(block.world.settings())
     for repetition in range(block.start, block.stop):
         sample = block.world.draw(block.n, rng=address(block.seed, world_key, repetition))
         for name, test in block.tests:
             generator = np.random.default_rng(address(block.seed, world_key, repetition, key_of(name)))
             try:
-                found[name].append(_pvalue(test(sample, generator), name))
+                pvalues[name].append(_pvalue(test(sample, generator), name))
             except Exception as error:
                 error.add_note(f"in test {name!r}, world {block.world.name!r}, repetition {repetition}")
                 raise
-    return found
+    return pvalues
 
 
 def _pvalue(result: Any, name: str) -> float:
@@ -437,24 +437,26 @@ def _pvalue(result: Any, name: str) -> float:
 
 
 def _kept_pvalues(kept: Checkpoints, file: str, count: int) -> dict[str, list[float]]:
-    found = kept.read(file)
-    if found is None:
+    kept_values = kept.read(file)
+    if kept_values is None:
         return {}
-    if not isinstance(found, dict) or not all(_are_pvalues(own, count) for own in found.values()):
+    if not isinstance(kept_values, dict) or not all(
+        _are_pvalues(column, count) for column in kept_values.values()
+    ):
         raise InputError(
             f"'{kept.directory / file}.json'",
             f"must hold {count} p-values per test",
             "it does not",
             "Remove it; it will be computed again.",
         )
-    return found
+    return kept_values
 
 
 def _are_pvalues(values: Any, count: int) -> bool:
     return (
         isinstance(values, list)
         and len(values) == count
-        and all(isinstance(one, int | float) and 0 <= one <= 1 for one in values)
+        and all(isinstance(pvalue, int | float) and 0 <= pvalue <= 1 for pvalue in values)
     )
 
 

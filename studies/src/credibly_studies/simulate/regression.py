@@ -185,8 +185,8 @@ class QuadraticWorld(World):
                 raise InputError(
                     "`coefficients`", "must be three numbers", f"got {self.coefficients!r}", "Use (1, -2, 1)."
                 )
-            for one in self.coefficients:
-                require_number(one, "coefficients", -1e6, 1e6, "Use (1, -2, 1).")
+            for coefficient in self.coefficients:
+                require_number(coefficient, "coefficients", -1e6, 1e6, "Use (1, -2, 1).")
         if self.gap == self.x_range:
             raise InputError(
                 "`gap`",

@@ -118,12 +118,12 @@ class WorldSample:
                 f"got {type(predictions).__name__}",
                 "Use `inside`, or `credal.distance`.",
             )
-        found = np.zeros(len(self))
+        distances = np.zeros(len(self))
         outside = np.flatnonzero(~self.inside)
         if outside.size:
             members = to_host(as_float64(predictions.probs))[outside]
-            found[outside] = _distance_to_hull(members, self.given_instance[outside])
-        return found
+            distances[outside] = _distance_to_hull(members, self.given_instance[outside])
+        return distances
 
     def _class_predictions(self) -> ClassPredictions:
         if not isinstance(self.predictions, ClassPredictions):

@@ -248,15 +248,15 @@ def test_of_several_raters_one_is_tested(data: tuple) -> None:
 def test_the_drawn_rater_depends_on_seed_and_row_alone(tmp_path: Path) -> None:
     counts = np.random.default_rng(0).multinomial(3, [0.2, 0.5, 0.3], size=5000)
     rows = InMemory(Dataset(cr.Point(np.full((5000, 3), 1 / 3)), cr.LabelCounts(counts)))
-    drawn = one_rater(rows, (1, 2))[0].sample.batch.values[0]
+    drawn = one_rater(rows, (1, 2))[0].example.batch.values[0]
     assert (np.take_along_axis(counts, drawn[:, None], axis=1) > 0).all()
     # given the counts a class is drawn with its share: sums over 5000 rows within 4 standard deviations
     share = counts / 3
     spread = np.sqrt((share * (1 - share)).sum(axis=0))
     assert (np.abs(np.bincount(drawn) - share.sum(axis=0)) < 4 * spread).all()
-    later = dataclasses.replace(rows.sample.rows(slice(1000, 5000)))
-    assert (one_rater(InMemory(later), (1, 2))[0].sample.batch.values[0] == drawn[1000:]).all()
-    assert (one_rater(rows, (1, 3))[0].sample.batch.values[0] != drawn).any()
+    later = dataclasses.replace(rows.example.rows(slice(1000, 5000)))
+    assert (one_rater(InMemory(later), (1, 2))[0].example.batch.values[0] == drawn[1000:]).all()
+    assert (one_rater(rows, (1, 3))[0].example.batch.values[0] != drawn).any()
     path = tmp_path / "rated.npz"
     np.savez(path, probs=np.full((5000, 3), 1 / 3), label_counts=counts)
     chunks = cr.scan(path, chunk_rows=700)

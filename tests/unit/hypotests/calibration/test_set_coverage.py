@@ -9,7 +9,7 @@ import pytest
 import scipy.stats
 
 import credibly as cr
-from credibly.hypotests.calibration.set_coverage import binomial_pvalue
+from credibly._arrays.binomial import binomial_pvalue
 from credibly.predictions import PredictionIntervals
 from credibly.results import SetCoverage
 
@@ -173,10 +173,10 @@ def test_adjusted_pvalues_hold_together() -> None:
 
 @pytest.mark.parametrize(("n", "claimed"), [(1, 0.5), (20, 0.9), (57, 0.3), (400, 0.95)])
 def test_accepted_shares_are_those_not_rejected(n: int, claimed: float) -> None:
-    from credibly.hypotests.calibration.set_coverage import _accepted
+    from credibly._arrays.binomial import accepted_shares
 
     kept = [count for count in range(n + 1) if binomial_pvalue(count, n, claimed) > 0.05]
-    assert _accepted(n, claimed) == pytest.approx((kept[0] / n, kept[-1] / n))
+    assert accepted_shares(n, claimed) == pytest.approx((kept[0] / n, kept[-1] / n))
 
 
 def test_equal_widths_are_one_part_whatever_rounding_does() -> None:

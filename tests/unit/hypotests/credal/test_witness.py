@@ -417,12 +417,12 @@ def test_the_evalue_of_a_cluster_is_the_mean_over_its_rows() -> None:
 def test_sums_over_clusters_are_compared_with_student() -> None:
     """Sums (1, 2, 3, 2) over the standard error sqrt(4/3 sum (S - 2)^2) = sqrt(8/3), 3 degrees of freedom."""
     excess, codes = np.array([0.5, 0.5, 1.0, 1.0, 1.5, 1.5, 1.0, 1.0]), np.repeat(np.arange(4), 2)
-    tail = witness._of_clusters(witness.Tail(9.0, 0.0, excess, 0.1), codes)
+    tail = witness._of_clusters(witness.WorstTail(9.0, 0.0, excess, 0.1), codes)
     expected = scipy.stats.t.sf(8.0 / np.sqrt(8.0 / 3.0), 3)
     assert scipy.stats.norm.sf(tail.score) == pytest.approx(expected)
     assert tail.smallest == 2.0**-3
     # never below the error of independent rows
-    wide = witness._of_clusters(witness.Tail(9.0, 0.0, excess, 20.0), codes)
+    wide = witness._of_clusters(witness.WorstTail(9.0, 0.0, excess, 20.0), codes)
     assert scipy.stats.norm.sf(wide.score) > 0.3
 
 

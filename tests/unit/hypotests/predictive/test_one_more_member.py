@@ -9,7 +9,9 @@ import scipy.stats
 import credibly as cr
 from credibly._arrays.philox import as_seed
 from credibly.hypotests.resampling.replicates import RealReplicates, Replicates
-from credibly.predictions.ensemble import WithoutMember
+from credibly.predictions.passes import remembering
+from credibly.predictions.regression import normal_level
+from credibly.predictions.without_member import WithoutDraws, WithoutMember, WithoutNormal
 
 
 def world(m: int, n: int = 60, k: int = 3, seed: int = 4) -> tuple[np.ndarray, np.ndarray]:
@@ -30,21 +32,43 @@ def left_out(members: np.ndarray, labels: np.ndarray, vectors: int, seed: int) -
 
 
 def test_of_many_members_ranks_are_counted() -> None:
-    members, labels = world(40)
+    members, labels = world(39)
     check = cr.predictive_check(members, labels, statistics=["brier"], hypothesis="bayesian", rng=7)
     details = check.checks["brier"].details
-    table = left_out(members, labels, 5, 7)  # 5 * 40 >= 199
+    table = left_out(members, labels, 1, 7)  # 39 // 39 label vectors of every member
     above = (table[:, 1:] >= table[:, :1]).mean(axis=1).sum()
     below = (table[:, 1:] <= table[:, :1]).mean(axis=1).sum()
     assert details.member_rule == "ranks"
-    assert details.member_pvalue == pytest.approx(min(1, 2 * (1 + min(above, below)) / 41))
+    assert details.member_pvalue == pytest.approx(min(1, 2 * (1 + min(above, below)) / 40))
+
+
+def test_of_more_members_39_are_left_out() -> None:
+    members, labels = world(100)
+    check = cr.predictive_check(members, labels, statistics=["brier"], hypothesis="bayesian", rng=7)
+    table = left_out(members, labels, 1, 7)[np.linspace(0, 99, 39).round().astype(int)]
+    sides = (
+        (table[:, 1:] >= table[:, :1]).mean(axis=1).sum(),
+        (table[:, 1:] <= table[:, :1]).mean(axis=1).sum(),
+    )
+    assert min(sides) > 0
+    details = check.checks["brier"].details
+    assert details.member_pvalue == pytest.approx(min(1, 2 * (1 + min(sides)) / 40))
+
+
+def test_labels_beyond_all_members_are_judged_by_the_spread() -> None:
+    members, _ = world(39)
+    wrong = members.mean(axis=1).argmin(axis=1)
+    check = cr.predictive_check(members, wrong, statistics=["brier"], hypothesis="bayesian", rng=7)
+    details = check.checks["brier"].details
+    assert details.member_rule == "spread"
+    assert details.member_pvalue < 1e-6 < 2 / 40  # ranks cannot go below 2 / 40
 
 
 def test_of_few_members_the_spread_is_compared() -> None:
     members, labels = world(5)
     check = cr.predictive_check(members, labels, statistics=["brier"], hypothesis="bayesian", rng=7)
     details = check.checks["brier"].details
-    table = left_out(members, labels, 40, 7)  # 5 * 40 >= 199
+    table = left_out(members, labels, 7, 7)  # 39 // 5
     apart = table[:, 0] - table[:, 1:].mean(axis=1)
     variance = 1.2 * apart.var(ddof=1) + table[:, 1:].var(axis=1, ddof=1).mean()
     assert details.member_rule == "spread"
@@ -59,36 +83,65 @@ def test_weights_count_for_the_mean_of_the_others_and_for_the_ranks() -> None:
     given = cr.Ensemble(members, weights=weights)
     check = cr.predictive_check(given, labels, statistics=["brier"], hypothesis="bayesian", rng=1)
     above = below = 0.0
-    for j in range(80):
+    equal = 1 / (weights**2).sum()
+    chosen = np.linspace(0, 79, int(np.ceil(39 * 80 / equal))).round().astype(int)
+    for j in chosen:
         others = np.delete(weights, j)
         rest = np.tensordot(np.delete(members, j, axis=1), others / others.sum(), axes=(1, 0))
-        drawn = Replicates(members[:, j], as_seed([*as_seed(1), 1 + j])).labels(slice(0, 3)).values
+        drawn = Replicates(members[:, j], as_seed([*as_seed(1), 1 + j])).labels(slice(0, 1)).values
         score = np.array([((rest - np.eye(3)[y]) ** 2).sum(axis=1).mean() for y in (labels, *drawn)])
-        above += weights[j] * (score[1:] >= score[0]).mean()
-        below += weights[j] * (score[1:] <= score[0]).mean()
-    number = 1 / (weights**2).sum()
+        above += weights[j] / weights[chosen].sum() * (score[1:] >= score[0]).mean()
+        below += weights[j] / weights[chosen].sum() * (score[1:] <= score[0]).mean()
+    assert min(above, below) > 0
+    number = weights[chosen].sum() ** 2 / (weights[chosen] ** 2).sum()
     expected = 2 * (1 + number * min(above, below)) / (1 + number)
     assert check.checks["brier"].details.member_pvalue == pytest.approx(min(1, expected))
 
 
 def test_coverage_of_mixtures_is_that_of_the_other_members() -> None:
-    rng = np.random.default_rng(2)
-    mean, std = rng.normal(size=(50, 40)), rng.uniform(0.5, 2.0, size=(50, 40))
-    labels = 3 + rng.normal(size=50)
+    rng = np.random.default_rng(5)
+    mean, std = rng.normal(size=(50, 39)), rng.uniform(0.5, 2.0, size=(50, 39))
+    labels = mean[:, 0] + std[:, 0] * rng.normal(size=50)
     check = cr.predictive_check(
         cr.Gaussian(mean, std), labels, statistics=["picp", "rmse"], hypothesis="bayesian", rng=3
     )
     sides = {"picp": np.zeros(2), "rmse": np.zeros(2)}
-    for j in range(40):
+    for j in range(39):
         rest = cr.Gaussian(np.delete(mean, j, 1), np.delete(std, j, 1))
         alone = cr.Gaussian(mean[:, [j]], std[:, [j]])
-        drawn = RealReplicates(alone, as_seed([*as_seed(3), 1 + j])).labels(slice(0, 5)).values
+        drawn = RealReplicates(alone, as_seed([*as_seed(3), 1 + j])).labels(slice(0, 1)).values
         for name, counts in sides.items():
             value, *others = (getattr(cr, name)(rest, y).value for y in (labels, *drawn))
             counts += [np.mean(np.array(others) >= value), np.mean(np.array(others) <= value)]
     for name, counts in sides.items():
-        expected = min(1, 2 * (1 + counts.min()) / 41)
+        assert counts.min() > 0
+        expected = min(1, 2 * (1 + counts.min()) / 40)
         assert check.checks[name].details.member_pvalue == pytest.approx(expected)
+
+
+def test_mixtures_and_draws_without_a_member_are_those_of_the_others() -> None:
+    rng = np.random.default_rng(3)
+    for m, weights in ((3, None), (12, None), (12, rng.dirichlet(np.ones(12)))):
+        mean = rng.normal(size=(60, m)) * np.exp(rng.normal(size=(60, 1)))  # near and far apart
+        std, labels = np.exp(rng.normal(size=(60, m))), rng.normal(size=60)
+        whole = remembering(cr.Gaussian(mean, std, weights=weights))
+        for j in (0, m - 1):
+            rest = None if weights is None else np.delete(weights, j) / np.delete(weights, j).sum()
+            plain = cr.Gaussian(np.delete(mean, j, 1), np.delete(std, j, 1), weights=rest)
+            left = WithoutNormal.of(whole, j)
+            levels = [0.05, 0.5, 0.95]
+            np.testing.assert_allclose(left.quantile(levels), plain.quantile(levels), rtol=0, atol=1e-8)
+            assert cr.crps(left, labels).value == pytest.approx(cr.crps(plain, labels).value, rel=1e-12)
+            np.testing.assert_allclose(left.averaged(normal_level, labels), plain._cdf(labels), atol=1e-14)
+            np.testing.assert_allclose(left.averaged(normal_level, -labels), plain._cdf(-labels), atol=1e-14)
+            some = left[10:20]
+            assert cr.mae(some, labels[10:20]).value == pytest.approx(
+                cr.mae(plain[10:20], labels[10:20]).value
+            )
+    draws = rng.normal(size=(20, 5, 7)).round(1)  # with ties
+    left = WithoutDraws.of(remembering(cr.Samples(draws)), 2)
+    np.testing.assert_array_equal(left.pooled(), cr.Samples(np.delete(draws, 2, 1)).pooled())
+    np.testing.assert_array_equal(left[3:5].pooled(), left.pooled()[3:5])
 
 
 def test_draws_of_members_are_labels_for_the_draws_of_the_others() -> None:

@@ -35,7 +35,7 @@ def exchanged(draws: np.ndarray, labels: np.ndarray, choice: np.ndarray) -> tupl
 
 
 def uniform(d: int, stream: Stream = Stream.RESTS) -> np.ndarray:
-    return Uniforms(SEED, stream).block(slice(d, d + 1), slice(0, N))[0]
+    return Uniforms(SEED, stream).draw(slice(d, d + 1), slice(0, N))[0]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -81,7 +81,7 @@ def test_left_out_predictions_are_those_of_the_other_draws() -> None:
 def test_one_draw_per_member_is_exchanged_for_all_rows_at_once() -> None:
     joint = RNG.normal(size=(N, 5, 1))
     check = cr.predictive_check(cr.Samples(joint), LABELS, statistics=["crps"], n_resamples=20, rng=3)
-    chosen = (Uniforms(SEED, Stream.MEMBERS).block(slice(0, 20), slice(0, 1))[:, 0] * 6).astype(int)
+    chosen = (Uniforms(SEED, Stream.MEMBERS).draw(slice(0, 20), slice(0, 1))[:, 0] * 6).astype(int)
     for d in range(20):
         for name, choice in (
             ("bayesian", np.full(N, chosen[d])),

@@ -9,9 +9,9 @@ import pytest
 import scipy.stats
 
 import credibly as cr
+from credibly._arrays.binomial import clopper_pearson
 from credibly.hypotests.resampling.pvalues import (
     acceptance_region,
-    clopper_pearson,
     fewest_resamples,
     level_beside,
     monte_carlo_pvalue,

@@ -59,7 +59,7 @@ def test_few_classes_by_the_definition_in_whole_numbers() -> None:
     pieces = np.empty((reps, n), dtype=np.uint16)
     for d, row in enumerate(pieces):
         Uniforms(SEED, Stream.PIECES).fill_pieces(row, d, 0)
-    rests = Uniforms(SEED, Stream.RESTS).block(slice(0, reps), slice(0, n))
+    rests = Uniforms(SEED, Stream.RESTS).draw(slice(0, reps), slice(0, n))
     steps, drawn = _steps(probs), own.labels(slice(0, reps)).values
     scaled = steps[:, None, :] * 2.0**16  # (k - 1, 1, n); a power of two: exact
     close = (np.abs(scaled - pieces) <= 1).any(axis=0)
@@ -77,7 +77,7 @@ def test_many_classes_are_found_by_bisection_as_by_comparison(k: int) -> None:
     probs = np.random.default_rng(k).dirichlet(np.full(k, 0.05), size=40)
     probs[:, ::3] = 0  # exact repeats of the cumulative sum
     probs /= probs.sum(axis=1, keepdims=True)
-    uniform = Uniforms(SEED, Stream.RESTS).block(slice(0, 20), slice(0, 40))
+    uniform = Uniforms(SEED, Stream.RESTS).draw(slice(0, 20), slice(0, 40))
     by_comparison = (uniform[None, :, :] >= _steps(probs)[:, None, :]).sum(axis=0)
     assert np.array_equal(draw(probs, 20), by_comparison)
 

@@ -41,9 +41,9 @@ def drawn(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     passes: list[int] = []
     before = loop.label_tiles
 
-    def counted(*arguments: Any) -> Any:
+    def counted(*arguments: Any, **settings: Any) -> Any:
         passes.append(1)
-        return before(*arguments)
+        return before(*arguments, **settings)
 
     monkeypatch.setattr(loop, "label_tiles", counted)
     monkeypatch.setattr(requests, "label_tiles", counted)

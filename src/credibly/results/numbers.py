@@ -115,8 +115,26 @@ def end_in_points(share: float) -> str:
 
 def points(share: float) -> str:
     """Write the size of a difference of shares in points of probability."""
-    digits = in_points(abs(share))
-    return f"{digits} point" if digits == "1.0" else f"{digits} points"
+    return _with_unit(in_points(abs(share)))
+
+
+def points_to_a_tenth(share: float) -> str:
+    """Write the size of a difference of shares in points, to a tenth whatever its size."""
+    return _with_unit(f"{abs(100 * share):.1f}")
+
+
+def points_as_given(share: float) -> str:
+    """Write a share that a user chose in points, with the digits that it has."""
+    return _with_unit(f"{100 * share:.4g}")
+
+
+def points_up(share: float) -> str:
+    """Write an upper bound in points, rounded up to a hundredth: bounds must stay bounds."""
+    return _with_unit(f"{math.ceil(round(1e4 * share, 6)) / 100:g}")
+
+
+def _with_unit(digits: str) -> str:
+    return f"{digits} point" if digits in ("1", "1.0") else f"{digits} points"
 
 
 def signed_points(share: float) -> str:

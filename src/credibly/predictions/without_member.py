@@ -1,0 +1,265 @@
+"""Predictions without one of their members, from sums over all of them.
+
+Leaving out every member in turn then costs about what m labels of the whole cost, instead of m times that:
+means and distribution functions lose the member's share, pairs its distances, draws its places in the order
+of all, and quantiles move little from those of the whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from credibly._arrays.namespace import (
+    Array,
+    as_float64,
+    clip,
+    is_torch,
+    like,
+    namespace,
+    ndtr,
+    to_host,
+    without_rounding,
+)
+from credibly.predictions.ensemble import Ensemble, normalised, weighted_mean
+from credibly.predictions.point import Point
+from credibly.predictions.regression import (
+    DENSITY,
+    FEW_LEVELS,
+    ORDER,
+    Gaussian,
+    Mixture,
+    derivatives,
+    mixture_quantiles,
+    over_members,
+)
+from credibly.predictions.samples import Samples
+
+_CANCELLED = 1e-2
+"""Share of the rest below which a difference has no digits left."""
+
+_MEMBERS_OF_SERIES, _SERIES_STEPS = 8, 4
+"""Members from which on one of them moves quantiles little, and Newton steps that then suffice."""
+
+_REACH, _SHORT_CHANGE = 0.15, 1e-7
+"""How far the series holds, in widths of the narrowest member, to 2e-10: |F^(8)| / 8! <= 0.00077.
+The last step before it is found is at most so long."""
+
+_FLAT = 1e-300
+
+
+class WithoutMember(Ensemble):
+    """An ensemble without one of its members: its mean is what the sum over all members leaves.
+
+    Its probabilities are made only if they are asked for, so that leaving every member out in turn costs what
+    the means cost.
+    """
+
+    whole: Ensemble
+    member: int
+
+    @classmethod
+    def of(cls, whole: Ensemble, member: int) -> WithoutMember:
+        """Leave a member out; `whole` has at least one other."""
+        made = object.__new__(cls)
+        made._set(whole=whole, member=member, notes=whole.notes, classes=whole.classes, index=None)
+        return made
+
+    @property
+    def _leading(self) -> Array:
+        return self.whole.probs
+
+    def __len__(self) -> int:
+        return len(self.whole)
+
+    def __getitem__(self, rows: Any) -> WithoutMember:
+        """Select instances."""
+        return type(self).of(self.whole[rows], self.member)
+
+    def replace_rows(self, **arrays: Array) -> Ensemble:  # type: ignore[override]
+        """Return the others over other, already valid rows, as an ensemble of their own."""
+        plain = Ensemble._trusted(self.probs)
+        plain._set(weights=self.weights, logits=None, notes=self.notes, classes=self.classes)
+        return plain.replace_rows(**arrays)
+
+    @property
+    def n_members(self) -> int:
+        """Number of members that are left."""
+        return self.whole.n_members - 1
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes."""
+        return self.whole.n_classes
+
+    @property
+    def mean_note(self) -> str:
+        """What the mean of all members does: which of them are left out is the business of who asks."""
+        return self.whole.mean_note
+
+    @property
+    def left_out(self) -> Array:
+        """What the member that is left out predicts, (n, k)."""
+        return self.whole.probs[:, self.member, :]
+
+    def _kept(self, array: Array, axis: int) -> Array:
+        kept = [at for at in range(self.whole.n_members) if at != self.member]
+        return namespace(array).take(array, like(np.array(kept), array), axis=axis)
+
+    @property
+    def probs(self) -> Array:
+        """What the others predict, (n, m - 1, k)."""
+        return self._kept(self.whole.probs, 1)
+
+    @property
+    def weights(self) -> Array | None:
+        """Weights of the others."""
+        weights = self.whole.weights
+        return None if weights is None else normalised(self._kept(weights, 0))
+
+    def mean(self) -> Point:
+        """Return the mean of the others."""
+        return Point._trusted(self.once("mean", self._mean))
+
+    def _mean(self) -> Array:
+        whole, xp = self.whole, self.whole.xp
+        share = 1.0 / whole.n_members if whole.weights is None else float(to_host(whole.weights)[self.member])
+        own = share * as_float64(self.left_out)
+        rest = whole.mean().probs - own
+        # where nearly all probability is the member's own, the difference has no digits left
+        lost = np.flatnonzero(to_host(xp.any(rest < _CANCELLED * own, axis=1)))
+        if lost.size == len(whole):
+            return weighted_mean(self.probs, self.weights)
+        rest = without_rounding(rest / (1.0 - share), 2 * whole.n_members)
+        if lost.size:
+            at = like(lost, rest)
+            exact = weighted_mean(self._kept(xp.take(whole.probs, at, axis=0), 1), self.weights)
+            if is_torch(rest):
+                rest = rest.index_copy(0, at, exact)
+            else:
+                rest[lost] = exact
+        return rest
+
+
+class WithoutNormal(Gaussian):
+    """A mixture without one of its members: what pairs and labels need follows from sums over all members."""
+
+    whole: Gaussian
+    member: int
+
+    @classmethod
+    def of(cls, whole: Gaussian, member: int) -> WithoutNormal:
+        """Leave a member out; `whole` has at least one other, with one weight for all rows."""
+        kept = like(np.array([at for at in range(whole.n_members) if at != member]), whole.mean)
+        xp, weights = whole.xp, whole.weights
+        made = object.__new__(cls)
+        made._set(
+            mean=xp.take(whole.mean, kept, axis=1),
+            std=xp.take(whole.std, kept, axis=1),
+            weights=None if weights is None else normalised(xp.take(as_float64(weights), kept, axis=0)),
+            whole=whole,
+            member=member,
+            notes=whole.notes,
+            index=None,
+            memo={},
+        )
+        return made
+
+    def __getitem__(self, rows: Any) -> WithoutNormal:
+        """Select instances."""
+        return type(self).of(self.whole[rows], self.member)
+
+    def replace_rows(self, **arrays: Array) -> Gaussian:  # type: ignore[override]
+        """Return the others over other, already valid rows, as a mixture of their own."""
+        plain = object.__new__(Gaussian)
+        plain._set(mean=self.mean, std=self.std, weights=self.weights, notes=self.notes)
+        return plain.replace_rows(**arrays)
+
+    @property
+    def share(self) -> float:
+        """Weight of the member that is left out."""
+        shares = self.whole.shares
+        return 1.0 / self.whole.n_members if shares is None else float(shares[0, self.member])
+
+    def quantile(self, levels: Any) -> Array:
+        """Return quantiles, most of them from the series of F at those of all members."""
+        wanted, whole, share = self._levels(levels), self.whole, self.share
+        if wanted.shape[0] >= FEW_LEVELS or whole.n_members < _MEMBERS_OF_SERIES:
+            return super().quantile(levels)
+        (mean, std), place, xp = whole.members(), whole.quantile(levels), self.xp
+        unit = xp.min(std, axis=1, keepdims=True)
+        key = ("series", *to_host(wanted).tolist())
+        series = whole.once(key, lambda: derivatives(Mixture(mean, std, whole.shares), place, unit))
+        left_mean, left_std = mean[:, self.member, None], std[:, self.member, None]
+        t = xp.zeros_like(place)
+        for _ in range(_SERIES_STEPS):
+            value, slope = series[-1, ...], xp.zeros_like(place)
+            for k in range(ORDER - 1, -1, -1):
+                slope = slope * t + value
+                value = value * t + series[k, ...]
+            z = (place + t * unit - left_mean) / left_std
+            slope = slope - xp.exp(-0.5 * z * z) * (DENSITY * share) * unit / left_std
+            change = (value - share * ndtr(z) - (1.0 - share) * wanted) / clip(slope, _FLAT)
+            t = clip(t - change, -1.0, 1.0)
+        found = place + t * unit
+        settled = xp.all((xp.abs(t) <= _REACH) & (xp.abs(change) <= _SHORT_CHANGE), axis=1)
+        far = xp.nonzero(~settled)[0]
+        if not far.shape[0]:
+            return found
+        mean, std = (xp.take(part, far, axis=0) for part in self.members())
+        exact = mixture_quantiles(mean, std, wanted, self.shares)
+        row = clip(xp.cumulative_sum(xp.astype(~settled, xp.int64)) - 1, 0)
+        return xp.where(settled[:, None], found, xp.take(exact, row, axis=0))
+
+    def averaged(self, of: Callable[[Array, Array, Array], Array], labels: Array) -> Array:
+        """Average a function of (label, mean, std) over the members that are left, at labels (n,).
+
+        That of every member at the first labels is kept for the next member that is left out.
+        """
+        whole, xp = self.whole, namespace(labels)
+        mean, std = whole.members()
+
+        def table() -> Array:
+            return xp.concat([labels[:, None], of(labels[:, None], mean, std)], axis=1)
+
+        values = whole.once(of, table)
+        if not bool(xp.all(values[:, 0] == labels)):
+            values = table()
+        rest = over_members(values[:, 1:], whole.shares) - self.share * values[:, 1 + self.member]
+        return rest / (1.0 - self.share)
+
+
+class WithoutDraws(Samples):
+    """Draws of all members but one, sorted with those of all."""
+
+    whole: Samples
+    member: int
+
+    @classmethod
+    def of(cls, whole: Samples, member: int) -> WithoutDraws:
+        """Leave a member out; `whole` has at least one other."""
+        kept = like(np.array([at for at in range(whole.n_members) if at != member]), whole.values)
+        made = object.__new__(cls)
+        values = whole.xp.take(whole.values, kept, axis=1)
+        made._set(values=values, whole=whole, member=member, notes=whole.notes, index=None, memo={})
+        return made
+
+    def __getitem__(self, rows: Any) -> WithoutDraws:
+        """Select instances."""
+        return type(self).of(self.whole[rows], self.member)
+
+    def replace_rows(self, **arrays: Array) -> Samples:  # type: ignore[override]
+        """Return the others over other, already valid rows, as draws of their own."""
+        plain = object.__new__(Samples)
+        plain._set(values=self.values, notes=self.notes)
+        return plain.replace_rows(**arrays)
+
+    def pooled(self) -> Array:
+        """Return the draws that are left in order."""
+        whole, xp = self.whole, self.xp
+        order = whole.once("order", lambda: xp.argsort(whole.flat(), axis=1))
+        ordered = whole.once("pooled", lambda: xp.take_along_axis(whole.flat(), order, axis=1))
+        rest = ordered[order // whole.values.shape[2] != self.member]
+        return xp.reshape(rest, (len(self), -1))
