@@ -16,7 +16,7 @@ export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo quick test test-studies test-validity test-machines test-minimum test-newest validity simulations lint format types arrows examples outputs headlines docs bench package fill-in clean distclean
+.PHONY: help demo quick test test-studies test-validity test-machines test-minimum test-newest test-llm validity simulations lint format types arrows examples outputs headlines docs bench conformance package fill-in clean distclean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -53,6 +53,10 @@ test-minimum: .venv-minimum/.ready ## run the tests that need no extra at the ol
 
 test-newest: .venv-newest/.ready ## run all tests with the newest version of every package
 	$(ONE_THREAD) .venv-newest/bin/python -m pytest -n $(JOBS) --dist worksteal $(ARGS)
+
+test-llm: .venv/.dev .venv-llm/.ready ## write real logs of lm-evaluation-harness and Inspect, and read them
+	.venv-llm/bin/python tools/write_llm_logs.py build/llm
+	$(ONE_THREAD) $(BIN)/python tools/write_llm_logs.py build/llm --check
 
 validity: .venv/.dev ## measure size, power and coverage of all tests and intervals, write docs/validity.md
 	$(BIN)/python tools/validity_board.py --processes $(JOBS) $(ARGS)
@@ -93,6 +97,10 @@ docs: .venv/.dev ## build the documentation in build/docs, warnings are errors
 bench: .venv/.bench ## time credibly against other packages
 	$(BIN)/python benchmarks/run.py $(ARGS)
 
+conformance: .venv-conformance/.ready ## judge other packages by the vectors, write the verdicts, try both adapters
+	$(ONE_THREAD) .venv-conformance/bin/python -m conformance.judge
+	.venv-conformance/bin/python -m pytest -q -c /dev/null --rootdir conformance -p no:cacheprovider conformance/test_adapters.py
+
 package: .venv-package/.ready ## build the package twice, check it, install it into empty environments and try every verb
 	.venv-package/bin/python tools/try_package.py
 
@@ -105,7 +113,7 @@ clean: ## remove what the targets wrote, but not .venv
 	find src studies tests tools docs -name __pycache__ -type d -prune -exec rm -rf {} +
 
 distclean: clean ## and the environments too
-	rm -rf .venv .venv-minimum .venv-newest .venv-package
+	rm -rf .venv .venv-conformance .venv-llm .venv-minimum .venv-newest .venv-package
 
 # A Python without pip leaves half an environment behind; the next run must not take it for a whole one.
 .venv/bin/python:
@@ -145,6 +153,17 @@ environment = @test -n "$(PYTHON)" || { echo "no Python 3.11 or newer on PATH; s
 # PyTorch stays at the release of constraints.txt, of which one may have the small CPU build at hand.
 .venv-newest/.ready: pyproject.toml studies/pyproject.toml constraints.txt
 	$(call environment,.venv-newest,$$(grep '^torch==' constraints.txt) -e '.[dev]' -e ./studies)
+	@touch $@
+
+# PyTorch first, at the release of constraints.txt: pip would else take the CUDA build for lm-eval.
+.venv-llm/.ready: constraints.txt
+	$(call environment,.venv-llm,$$(grep '^torch==' constraints.txt))
+	.venv-llm/bin/pip install -q lm-eval inspect-ai
+	@touch $@
+
+.venv-conformance/.ready: conformance/requirements.txt pyproject.toml
+	$(call environment,.venv-conformance,-r conformance/requirements.txt -e .)
+	@.venv-conformance/bin/python -m pip install --disable-pip-version-check -q --no-deps probly==0.3.0
 	@touch $@
 
 .venv-package/.ready:

@@ -38,6 +38,7 @@ ROOMS = {
     "hypotests": "Tests and checks",
     "credal": "Credal sets",
     "learners": "Learned weights",
+    "monitor": "Monitor",
     "raters": "Several labels per instance",
     "recalibrate": "Recalibration",
     "diagnosis": "What is wrong, and what repairs it",

@@ -95,7 +95,10 @@ def documented_parameters(package: str) -> int:
     for info in pkgutil.walk_packages(home.__path__, f"{package}."):
         if info.name.endswith("__main__"):
             continue
-        module = importlib.import_module(info.name)
+        try:
+            module = importlib.import_module(info.name)
+        except ImportError:  # of a package that is not installed here, such as triton
+            continue
         own = [value for value in vars(module).values() if getattr(value, "__module__", None) == info.name]
         inside = [member for value in own if inspect.isclass(value) for member in vars(value).values()]
         for value in (module, *own, *inside):

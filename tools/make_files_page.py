@@ -31,7 +31,7 @@ arrays follow the same rules: `evaluate(frame, series)`, `evaluate("file.csv")` 
 
 - **Formats**: .npz, .npy, .csv, .tsv, .json, .jsonl (also compressed, .csv.gz), .parquet, .pt, .nc; pandas,
   polars and pyarrow tables; `-` for text on standard input; URLs. Pickles are refused, because
-  opening one can run any program.
+  opening one can run any program. [Logs of language models](language-models.md) have a page of their own.
 - **Rows with names are joined by name**: ids in files, indexes in pandas. If the ids differ, an error says
   how many. An index that only counts rows (0, 1, 2, ...) is not a name, and never a label.
 - **Classes with numbers are matched by number, classes with names by name**, whatever the order of the

@@ -70,6 +70,9 @@ STATISTICS: dict[str, tuple[dict[str, Any], ...]] = {
     **dict.fromkeys(
         ("confidence_gap", "ecce", "ici", "rps", "smooth_ece", "spiegelhalter_z", "t_cal", "truthful_ce"), ()
     ),
+    **dict.fromkeys(("e50", "e90", "emax"), ({"target": 1},)),
+    **dict.fromkeys(("brier_skill", "log_loss_skill", "augrc"), ()),
+    "net_benefit": ({"threshold": 0.2},),
 }
 REAL_STATISTICS: dict[str, tuple[dict[str, Any], ...]] = {
     "picp": ({"level": 0.5},),
@@ -77,6 +80,9 @@ REAL_STATISTICS: dict[str, tuple[dict[str, Any], ...]] = {
     "crps": ({"estimator": "fair"},),
     "gaussian_log_loss": (),
     "interval_score": ({"level": 0.5},),
+    "pinball_loss": ({"level": 0.5},),
+    "wis": (),
+    "sharpness": ({"level": 0.5},),
     "rmse": (),
     "mae": (),
     "mean_slope": (),
@@ -379,6 +385,15 @@ def curves() -> Iterator[Case]:
             np.stack([1.0 - MEAN[:, 0], MEAN[:, 0]], axis=1), COLUMNS["classes"] == 0
         ),
     )
+    draws, seen = (
+        np.random.default_rng(7).normal(size=(40, 6, 2)),
+        np.random.default_rng(8).normal(size=(40, 2)),
+    )
+    yield from over("hsic", Given("gaussian", "reals"), MEMORY)
+    yield from over("disagreement", Given("ensemble"), MEMORY)
+    yield "energy_score/joint draws", lambda: cr.statistics.energy_score(draws, seen)
+    yield "variogram_score/joint draws", lambda: cr.statistics.variogram_score(draws, seen)
+    yield "joint_test/joint draws", lambda: cr.hypotests.joint_test(draws, seen, n_resamples=29, rng=7)
     yield from over("murphy_curve", Given("point", "classes"), ROWS, n_points=9)
     yield from over("decision_costs", Given("point", "classes"), ROWS, costs=1.0 - np.eye(K))
     yield from over("detection", Given("ensemble", "classes"), MEMORY, n_resamples=29, rng=7)

@@ -10,7 +10,17 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any
 
-ROOMS = ("credal", "hypotests", "learners", "raters", "recalibrate", "results", "selection", "statistics")
+ROOMS = (
+    "credal",
+    "hypotests",
+    "learners",
+    "monitor",
+    "raters",
+    "recalibrate",
+    "results",
+    "selection",
+    "statistics",
+)
 """Rooms whose names are public too; those at the top stand there and not here."""
 
 

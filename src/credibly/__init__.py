@@ -16,6 +16,7 @@ if _TYPE_CHECKING:
     from credibly import hypotests as hypotests
     from credibly import io as io
     from credibly import learners as learners
+    from credibly import monitor as monitor
     from credibly import plots as plots
     from credibly import predictions as predictions
     from credibly import raters as raters
@@ -51,8 +52,10 @@ if _TYPE_CHECKING:
         validity_test,
     )
     from credibly.io import from_posterior_predictive, load, save
+    from credibly.monitor import Monitor
     from credibly.predictions import (
         Belief,
+        Confidence,
         Dataset,
         Dirichlet,
         Ensemble,
@@ -140,6 +143,7 @@ _HOMES = {
     ),
     "credibly.predictions": (
         "Belief",
+        "Confidence",
         "Dataset",
         "Dirichlet",
         "Ensemble",
@@ -153,6 +157,7 @@ _HOMES = {
         "as_predictions",
     ),
     "credibly.diagnosis": ("diagnose",),
+    "credibly.monitor": ("Monitor",),
     "credibly.recalibrate": ("recalibration_report",),
     "credibly.scale": ("scan",),
     "credibly.selection": (
@@ -197,6 +202,7 @@ _ROOMS = (
     "hypotests",
     "io",
     "learners",
+    "monitor",
     "plots",
     "predictions",
     "raters",
@@ -250,6 +256,7 @@ if not _TYPE_CHECKING:  # a checker would believe that every name is there
 __all__ = [
     "Belief",
     "Comparison",
+    "Confidence",
     "CrediblyError",
     "Dataset",
     "Dirichlet",
@@ -263,6 +270,7 @@ __all__ = [
     "InvalidRowsError",
     "LabelCounts",
     "MissingExtraError",
+    "Monitor",
     "Point",
     "PredictionSets",
     "Quantiles",

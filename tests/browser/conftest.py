@@ -51,11 +51,24 @@ def comparison_report(path: Path) -> None:
     three_models().report(path)
 
 
+def monitor_report(path: Path) -> None:
+    """A monitor after an alarm, with names that try to be markup."""
+    rng = np.random.default_rng(5)
+    monitor = cr.Monitor()
+    for power in (1.0, 0.5):
+        probs = rng.dirichlet(np.ones(3), size=1500)
+        truth = probs**power / (probs**power).sum(axis=1, keepdims=True)
+        labels = (rng.random((1500, 1)) > truth.cumsum(axis=1)).sum(axis=1).clip(0, 2)
+        monitor.update(probs, labels, groups=np.where(np.arange(1500) % 2, "odd", HOSTILE))
+    monitor.result().report(path)
+
+
 REPORTS: dict[str, Callable[[Path], None]] = {
     "demo": demo_report,
     "raters": raters_report,
     "regression": regression_report,
     "comparison": comparison_report,
+    "monitor": monitor_report,
 }
 """A new kind of report is one entry here; every test of `test_pages.py` then opens it."""
 

@@ -42,7 +42,7 @@ def test_it_loads_itself_and_nothing_else_and_says_nothing(opened: Page, report:
     opened.look()
     assert opened.requests() == [report.resolve().as_uri()]
     assert opened.complaints() == []
-    assert re.search(r": credibly (report|comparison)$", opened.evaluate("document.title"))
+    assert re.search(r": credibly (report|comparison|monitor)$", opened.evaluate("document.title"))
     results = "JSON.parse(document.getElementById('credibly-results').textContent)"
     assert opened.evaluate(f"{results}.schema_version") == 1
 
@@ -101,7 +101,7 @@ def test_every_text_can_be_read(look: dict[str, Any], opened: Page) -> None:
     texts = opened.evaluate(CONTRASTS)
     paper = opened.evaluate("getComputedStyle(document.body).backgroundColor")
     opened.evaluate(every.format("false"))
-    assert len(texts) > 200
+    assert len(texts) > 90
     assert [one for one in texts if one["ratio"] < ENOUGH] == []
     light = look != {"dark": True}
     assert (paper == "rgb(255, 255, 255)") == light
@@ -186,6 +186,9 @@ def test_the_page_is_short_before_the_appendix(opened: Page) -> None:
 def test_the_contents_lead_to_parts_that_open(opened: Page) -> None:
     opened.look()
     names = opened.evaluate("[...document.querySelectorAll('.contents a')].map((one) => one.hash.slice(1))")
+    if not names:
+        assert opened.evaluate(WORDS) < 500  # a short page needs no list of contents
+        return
     assert len(names) >= 5
     parts = [f"document.getElementById({name!r}).open" for name in (names[0], names[-1])]
     assert [opened.evaluate(part) for part in parts] == [False, False]

@@ -19,7 +19,10 @@ import credibly as cr
 
 ROOMS = (
     "credibly",
-    *(f"credibly.{room}" for room in ("credal", "hypotests", "learners", "raters", "recalibrate", "results")),
+    *(
+        f"credibly.{room}"
+        for room in ("credal", "hypotests", "learners", "monitor", "raters", "recalibrate", "results")
+    ),
     *(f"credibly.{room}" for room in ("scale", "selection", "statistics")),
     "credibly_studies.simulate",
 )

@@ -108,6 +108,8 @@ def expected_tables(evaluation: cr.Evaluation) -> Iterator[ShownTable]:
         yield from _score(evaluation.score.score)
     if evaluation.raters is not None:
         yield from _raters(evaluation.raters)
+    if evaluation.ignorance is not None:
+        yield from _ignorance(evaluation)
     if evaluation.recalibration is not None:
         yield from _recalibration(evaluation.recalibration)
 
@@ -581,6 +583,48 @@ def _audit(audit: Any) -> Iterator[ShownTable]:
         "explained by": "explained_by",
     }
     yield table("Groups by their effect", *fields([*findings, *explained, *others][:12], drawn))
+
+
+def _ignorance(evaluation: cr.Evaluation) -> Iterator[ShownTable]:
+    found, repaired = evaluation.ignorance.found, evaluation.ignorance.repaired
+    yield _estimates(
+        "How ignorant it says that it is, and how ignorant labels show it to be",
+        {
+            "stated ignorance: variance of the class probabilities": found.stated,
+            "supported by pairs of labels": found.supported,
+            "of that, a mean that is off": found.mean_part,
+            "stated, as a share of the uncertainty": found.stated_share,
+            "supported, as a share of the uncertainty": found.supported_share,
+        },
+    )
+    names = {
+        "pair_gap": "supported minus stated ignorance",
+        "spread_score": "spread score (above 0: stated too narrow)",
+        "local_spread_score": "spread score, given the prediction",
+    }
+    tests = found.test.components
+    after = [] if repaired is None else [repaired.test]
+    last = ["all three together", "the mean, on one label per instance"]
+    last += ["the first and the third, after the repair"] * len(after)
+    every = [*tests.values(), found.test, found.mean_test, *after]
+    nothing = [""] * len(last)
+    yield table(
+        "Tests of the spread and of the mean",
+        ("what is tested", [*(names[one] for one in tests), *last]),
+        ("observed", [*(one.statistic for one in tests.values()), *nothing]),
+        ("acceptance", [*(region(one, 0.05) for one in tests.values()), *nothing]),
+        ("p", [one.pvalue for one in every]),
+        ("adjusted p", [one.deciding_pvalue for one in every]),
+    )
+    bins = found.by_size
+    ends = [end if end[0] == end[0] else "none" for end in pairs(bins.low, bins.high)]
+    yield table(
+        "Stated against supported ignorance",
+        ("instances", bins.count),
+        ("stated", bins.stated),
+        ("supported", bins.supported),
+        ("95 % interval", ends),
+    )
 
 
 def _raters(raters: Any) -> Iterator[ShownTable]:

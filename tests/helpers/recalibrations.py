@@ -149,6 +149,8 @@ def cases() -> dict[str, tuple[cr.recalibrate.Recalibration, Any, Any, Any]]:
             histogram,
             None,
         ),
+        "ignorance": (cr.recalibrate.IgnoranceCalibration(), ensemble, histogram, None),
+        "ignorance with features": (cr.recalibrate.IgnoranceCalibration(), ensemble, histogram, features),
         "neural alpha": (
             cr.recalibrate.AlphaCalibration(head="neural", hidden=(4,)),
             cr.Point(means),

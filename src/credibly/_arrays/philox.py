@@ -52,6 +52,7 @@ class Stream(enum.IntEnum):
     ORDERS = 17  # of instances that a witness learns from
     MIXTURE = 19  # which draws of several members stand for their mixture
     COINS = 20  # whether a set holds its label
+    SECOND_LABELS = 21  # several labels of one instance, from one distribution
 
 
 def as_seed(rng: Any) -> Seed:
@@ -203,24 +204,20 @@ class Uniforms:
 
 def _host_philox(seed: Seed, stream: int, low: HostArray, high: HostArray) -> HostArray:
     """Return the four words of every counter (low, high, stream, 0), (4, t)."""
-    none = np.zeros_like(low)
-    words = [low, high, none + np.uint64(stream), none]
-    for turn in range(10):
-        keys = [np.uint64((key + turn * step) % 2**64) for key, step in zip(seed, PHILOX_KEYS, strict=True)]
-        high0, low0 = _host_multiply(PHILOX_MULTIPLIERS[0], words[0])
-        high1, low1 = _host_multiply(PHILOX_MULTIPLIERS[1], words[2])
-        words = [high1 ^ words[1] ^ keys[0], low1, high0 ^ words[3] ^ keys[1], low0]
-    return np.stack(words)
-
-
-def _host_multiply(constant: int, values: HostArray) -> tuple[HostArray, HostArray]:
-    """Return the high and low words of constant * values."""
     half, mask = np.uint64(32), np.uint64(2**32 - 1)
-    a_low, a_high = np.uint64(constant & (2**32 - 1)), np.uint64(constant >> 32)
-    b_low, b_high = values & mask, values >> half
-    middle = a_high * b_low + (a_low * b_low >> half)
-    carry = a_low * b_high + (middle & mask)
-    return a_high * b_high + (middle >> half) + (carry >> half), np.uint64(constant) * values
+    constants = np.array(PHILOX_MULTIPLIERS, dtype=np.uint64)[:, None]
+    a_low, a_high = constants & mask, constants >> half
+    keys = np.array(seed, dtype=np.uint64)[:, None]
+    steps = np.array(PHILOX_KEYS, dtype=np.uint64)[:, None]
+    even, odd = np.array([low, 0 * low + np.uint64(stream)]), np.array([high, 0 * high])
+    for _ in range(10):
+        b_low, b_high = even & mask, even >> half  # the high words of constants * even, by halves
+        middle = a_high * b_low + (a_low * b_low >> half)
+        carry = a_low * b_high + (middle & mask)
+        above = a_high * b_high + (middle >> half) + (carry >> half)
+        even, odd = above[::-1] ^ odd ^ keys, (constants * even)[::-1]
+        keys = keys + steps
+    return np.array([even[0], odd[0], even[1], odd[1]])
 
 
 def _torch_words(

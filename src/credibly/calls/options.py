@@ -16,7 +16,7 @@ from typing import Any
 
 from credibly._arrays.errors import InputError
 
-FORMATS = ("npz", "npy", "csv", "tsv", "json", "jsonl", "parquet", "pt", "netCDF")
+FORMATS = ("npz", "npy", "csv", "tsv", "json", "jsonl", "eval", "parquet", "pt", "netCDF")
 FILE_ENDINGS = ("npz", "npy", "csv", "tsv", "parquet")
 """Endings of the files that `convert` writes."""
 KINDS = (
@@ -31,14 +31,17 @@ KINDS = (
     "quantiles",
     "prediction-sets",
     "prediction-intervals",
+    "confidence",
+    "top-logprobs",
     "counts",
     "raw-logits",
+    "length-normalised",
 )
 MEASURES = ("hartley", "dubois_prade", "koerner", "entropy_gap", "credal_size", "u65", "u80")
 METHODS = (
     "temperature, bias, platt (or sigmoid), curve, isotonic, beta, vector, matrix, noise, order, venn_abers, "
-    "members, alpha, credal; for real values shift, scale, shift+scale, linear, linear+scale, spread, tails, "
-    "skew, isotonic, levels, scale_by_features; join with + to apply one after the other"
+    "members, alpha, ignorance, credal; for real values shift, scale, shift+scale, linear, linear+scale, "
+    "spread, tails, skew, isotonic, levels, scale_by_features; join with + to apply one after the other"
 )
 
 FILE = "FILE"
@@ -58,8 +61,19 @@ def numbers(text: str) -> list[float]:
     return [float(one) for one in names(text)]
 
 
+def meanings(text: str) -> dict[str, float | None]:
+    """Return words and their probabilities, likely=0.7,no idea=none; a word may mean that there is none."""
+    pairs = [one.partition("=") for one in names(text)]
+    return {
+        word.strip(): None if number.strip().casefold() == "none" else float(number)
+        for word, _, number in pairs
+    }
+
+
 def written(value: Any) -> str:
     """Return a value as it is typed."""
+    if isinstance(value, dict):
+        value = [f"{word}={'none' if number is None else number}" for word, number in value.items()]
     if not isinstance(value, (list, tuple)):
         return str(value)
     line = io.StringIO()
@@ -206,7 +220,7 @@ ALONE = _under(
 )
 """How a file is read whose rows are taken as independent."""
 LABELS = ALONE[0]
-DROP_INVALID, CLAIMED = _under(
+DROP_INVALID, CLAIMED, WORDS = _under(
     "Reading the file",
     Option("--drop-invalid", None, "Skip invalid rows, and report how many, instead of stopping."),
     Option(
@@ -214,6 +228,13 @@ DROP_INVALID, CLAIMED = _under(
         "SHARE",
         "Share of labels that prediction sets, or intervals from lower to upper, claim to contain.",
         read=float,
+    ),
+    Option(
+        "--words",
+        "WORD=P,...",
+        "Probabilities of words that state a confidence: likely=0.7,doubtful=0.2; `none` marks a refusal.",
+        read=meanings,
+        example="likely=0.7,doubtful=0.2",
     ),
 )
 CLUSTERS, BLOCKS, BY = _under(
@@ -240,7 +261,7 @@ CLUSTERS, BLOCKS, BY = _under(
     ),
 )
 ROWS = (*ALONE, DROP_INVALID, CLUSTERS, BLOCKS)
-READING = (*ROWS, BY, CLAIMED)
+READING = (*ROWS, BY, CLAIMED, WORDS)
 """All that can be said about a file: the keywords of `load`, and blocks of rows."""
 
 CHUNKS = _under(
@@ -443,3 +464,36 @@ OUT, FORCE, FAIL_ON, JSON, QUIET = _under(
     Option("--quiet", None, "Print the result only: no notes, no progress.", short="-q"),
 )
 PRINTED = (JSON, QUIET)
+
+LEVEL = Option(
+    "--level",
+    "SHARE",
+    "Largest probability of ever raising a false alarm.  [default: 0.05]",
+    read=float,
+)
+MONITORED = (
+    _choice(
+        "--hypothesis",
+        "independent|bayesian|set",
+        "What labels are compared with: the (average) prediction, one member that draws all labels, or any "
+        "distribution in the set.  [default: set for intervals and beliefs, else independent]",
+    ),
+)
+STATE, METRICS, FOLLOW, EVERY = _under(
+    "Watching a file",
+    Option(
+        "--state",
+        "FILE",
+        "JSON file with what is known so far. The first run makes it; later runs read only new rows.",
+        read=Path,
+        known=FILE,
+    ),
+    Option("--metrics", "FILE", "Also write the numbers as Prometheus text.", read=Path, known=FILE),
+    Option(
+        "--follow", None, "Keep watching the file until Ctrl-C, or until an alarm with `--fail-on alarm`."
+    ),
+    Option("--every", "SECONDS", "Seconds between two looks, with `--follow`.", default=5.0, read=float),
+)
+FAIL_ON_ALARM = _choice(
+    "--fail-on", "alarm", "Exit with code 1 after an alarm, now or in an earlier run.", about="Output"
+)

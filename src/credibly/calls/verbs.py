@@ -74,7 +74,7 @@ VERBS = {
         "files:inspect_files",
         "Show shapes, kind, axes and problems, and what can be computed.",
         "credibly inspect predictions.npz other.csv",
-        (*o.ALONE, o.CLUSTERS, o.BLOCKS, o.CLAIMED),
+        (*o.ALONE, o.CLUSTERS, o.BLOCKS, o.CLAIMED, o.WORDS),
         ("--labels", "--kind", "--columns", "--exclude", "--classes", "--json"),
         "Exits with 2 where a file has problems.",
         (Argument("files", "FILE...", "One or more files to inspect.", many=True),),
@@ -168,13 +168,45 @@ VERBS = {
         "and JSON get all groups.",
         (FILE,),
     ),
+    "monitor": Verb(
+        "monitoring:monitor_file",
+        "Is it still right? Watch a growing file.",
+        "credibly monitor patients.csv --by age,sex,site --state state.json --fail-on alarm",
+        (
+            *o.ALONE,
+            o.DROP_INVALID,
+            o.CLUSTERS,
+            o.BY,
+            o.CLAIMED,
+            o.STATE,
+            o.METRICS,
+            o.FOLLOW,
+            o.EVERY,
+            o.LEVEL,
+            *o.MONITORED,
+            o.OUT.but(help="Also write a page with the evidence over time."),
+            o.FORCE,
+            o.FAIL_ON_ALARM,
+        ),
+        ("--state", "--labels", "--clusters", "--follow", "--metrics", "--fail-on"),
+        "You may look at any time: while the stated probabilities are right, the probability of ever raising "
+        "an alarm is at most `--level`. Append a row when its label is known. Rows whose labels depend on "
+        "each other need `--clusters`, and a cluster must be written as a whole.",
+        (
+            Argument(
+                "file", "FILE", f"Predictions with labels, to which rows are appended: {_FORMATS}; or - once."
+            ),
+        ),
+    ),
     "raters": Verb(
         "raters:raters_file",
-        "Loss and disagreement when there are several raters.",
+        "Loss, disagreement, stated ignorance and agreement when there are several raters.",
         "credibly raters rated.npz",
-        (*o.ROWS, *o.STREAMING, o.N_BINS, o.RATER_WEIGHTS),
+        (*o.ROWS, *o.STREAMING, o.N_BINS, o.RATER_WEIGHTS, o.N_RESAMPLES, o.SEED),
         ("--labels", "--n-raters", "--kind", "--clusters", "--weights", "--json"),
-        "Expected loss = epistemic + irreducible; epistemic = calibration + dispersion.",
+        "Expected loss = epistemic + irreducible; epistemic = calibration + dispersion. Members and "
+        "Dirichlets state how ignorant they are, which pairs of labels test; labels with their raters show "
+        "agreement.",
         (FILE,),
     ),
     "compare": Verb(
@@ -239,7 +271,7 @@ VERBS = {
         "files:convert_file",
         "Convert predictions and labels to another format.",
         "credibly convert logits.csv predictions.npz --kind logits",
-        (*o.ROWS, o.CLAIMED, o.FORCE),
+        (*o.ROWS, o.CLAIMED, o.WORDS, o.FORCE),
         ("--labels", "--kind", "--columns", "--classes", "--drop-invalid", "--force"),
         arguments=(FILE, NEW_FILE),
     ),

@@ -20,7 +20,7 @@ from credibly.statistics import Statistic, registered
 
 ROOMS = ("statistics", "hypotests", "credal", "raters", "selection", "recalibrate")
 """Where what is computed from predictions lives, in the order of the list."""
-SUBJECTS = frozenset({"predictions", "models", "decisions", "sets"})
+SUBJECTS = frozenset({"predictions", "models", "decisions", "sets", "counts"})
 """First parameter of a function that measures something; makers of statistics and chunks begin otherwise."""
 COLUMNS = ("name", "kind", "room", "tail", "labels", "settings", "reference", "summary")
 

@@ -28,7 +28,7 @@ from credibly.evaluation import (
 )
 from credibly.evaluation.comparison_words import error_cells
 from credibly.io import is_pattern, is_report, require_writable
-from credibly.predictions import Dataset, InMemory, LabelCounts, Rows
+from credibly.predictions import Confidence, Dataset, InMemory, LabelCounts, Rows
 from credibly.selection.matching import matched
 
 COLUMNS = (
@@ -71,9 +71,11 @@ def run_comparison(
         samples = [one.example for one in models]
         notes = _shared_notes(names, samples)
         output.notes(map(with_flags, notes))
+        plain = [_without_clusters(one) for one in models]
+        answers = all(isinstance(one.predictions, Confidence) for one in samples)  # labels of their own
         found: Comparison | ScoreComparison = compare(
-            {name: _without_clusters(one).arguments[0] for name, one in zip(names, models, strict=True)},
-            _without_clusters(models[0]).arguments[1],
+            {name: one if answers else one.arguments[0] for name, one in zip(names, plain, strict=True)},
+            None if answers else plain[0].arguments[1],
             **models[0].also("clusters"),
             progress=tell,
             source={
@@ -104,8 +106,10 @@ def _models(typed: Typed, output: Output) -> Iterator[list[Rows]]:
     else:
         first, *others = [read(file, typed, output) for file in typed.files]
         data = [first, *(matched(one, first, Path(one.source).name) for one in others)]
-        labels = _common_labels(typed.files, data)
-        yield [InMemory(dataclasses.replace(one, labels=labels)) for one in data]
+        if not all(isinstance(one.predictions, Confidence) for one in data):
+            labels = _common_labels(typed.files, data)
+            data = [dataclasses.replace(one, labels=labels) for one in data]
+        yield [InMemory(one) for one in data]
 
 
 def comparison_remarks(comparison: Comparison | ScoreComparison) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""`credibly raters`: whose loss it is, and whether raters disagree as much as predicted."""
+"""`credibly raters`: whose loss it is, whether disagreement is predicted, whether ignorance is honest."""
 
 from __future__ import annotations
 
@@ -9,23 +9,29 @@ from credibly._arrays.errors import InputError
 from credibly.cli.output import Cell, Output, Table, with_flags
 from credibly.cli.reading import in_memory, opened
 from credibly.cli.typed import Typed
-from credibly.predictions import Counts, Rows
-from credibly.raters import decompose_disagreement, decompose_loss
+from credibly.predictions import Counts, Dirichlet, Ensemble, LabelCounts, Rows
+from credibly.raters import agreement, decompose_disagreement, decompose_loss, ignorance, rater_test
+from credibly.results.agreement import Agreement
 from credibly.results.base import SCHEMA_VERSION
 from credibly.results.decompositions import DisagreementDecomposition, LossDecomposition
 from credibly.results.estimates import Estimate
+from credibly.results.ignorance import Ignorance, RaterDetails
+from credibly.results.tests import HypotestResult
 
 COLUMNS = ("part", "class", "term", "value", "stderr", "interval", "plugin", "n")
 LOSS = ("expected", "irreducible", "epistemic", "calibration", "dispersion", "refinement")
 DISAGREEMENT = ("expected", "calibration", "refinement")
+IGNORANCE = ("stated", "supported", "gap", "stated_share", "supported_share")
 MOST_CLASSES = 100
 
 
 def raters_file(typed: Typed) -> None:
-    """Loss and disagreement when there are several raters."""
+    """Loss, disagreement, stated ignorance and agreement when there are several raters."""
     output, weights = Output(typed.json, typed.quiet), typed.weights
     with opened(typed.file, typed, output) as data:
         loss, pairs = _decomposed(data, typed.n_bins, weights)
+        stated = _ignorance(data, typed)
+        people = _agreement(data, typed)
     if output.as_json:
         output.json(
             {
@@ -34,6 +40,9 @@ def raters_file(typed: Typed) -> None:
                 "weights": weights,
                 "loss": loss.to_dict(),
                 "disagreement": pairs.to_dict(),
+                "ignorance": None if stated is None else stated.to_dict() | {"sentence": stated.sentence()},
+                "agreement": None if people is None else people[0].to_dict(),
+                "rater_test": None if people is None else people[1].summary(),
             }
         )
         return
@@ -44,6 +53,11 @@ def raters_file(typed: Typed) -> None:
         for name in DISAGREEMENT
     ]
     rows += [_row("disagreement", None, one, None) for one in (pairs.predicted, pairs.observed)]
+    if stated is not None:
+        rows += [_row("ignorance", None, getattr(stated, name), None) for name in IGNORANCE]
+    if people is not None:
+        alphas = (people[0].krippendorff, people[0].fleiss)
+        rows += [_row("agreement", None, one, None) for one in alphas if one is not None]
     if not output.terminal:  # a person asks for classes with --json or a pipe
         k = len(loss.per_class.expected.value)
         names = [str(c) for c in range(k)] if data.example.classes is None else data.example.classes
@@ -57,7 +71,25 @@ def raters_file(typed: Typed) -> None:
     output.table(
         Table(COLUMNS, rows, frozenset({"interval"})), shown=("part", "term", "value", "interval", "plugin")
     )
-    output.notes(map(with_flags, dict.fromkeys((*loss.notes, *pairs.notes))))
+    said = [] if stated is None else [stated.sentence()]
+    said += [] if people is None else [people[1].sentence()]
+    output.notes(map(with_flags, dict.fromkeys((*said, *loss.notes, *pairs.notes))))
+
+
+def _ignorance(data: Rows, typed: Typed) -> Ignorance | None:
+    """Compare stated with supported ignorance, if predictions state it and all rows are in memory."""
+    stated = isinstance(data.example.predictions, (Ensemble, Dirichlet)) and data.example.clusters is None
+    if not stated or data.loaded() is None:
+        return None
+    return ignorance(data, n_resamples=typed.n_resamples, rng=typed.rng)
+
+
+def _agreement(data: Rows, typed: Typed) -> tuple[Agreement, HypotestResult[RaterDetails]] | None:
+    """Measure agreement and test whether raters differ, if it is known who gave which label."""
+    counts = data.example.labels
+    if data.loaded() is None or not isinstance(counts, LabelCounts) or counts.rater_of is None:
+        return None
+    return agreement(counts), rater_test(counts, n_resamples=typed.n_resamples, rng=typed.rng)
 
 
 def _decomposed(data: Rows, n_bins: int, weights: str) -> tuple[LossDecomposition, DisagreementDecomposition]:

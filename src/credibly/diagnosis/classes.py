@@ -22,7 +22,7 @@ from credibly.hypotests.calibration.lattice import Attribute
 from credibly.hypotests.resampling.loop import label_tiles
 from credibly.hypotests.resampling.replicates import Replicates
 from credibly.hypotests.resampling.wild import sign_tiles
-from credibly.predictions import Classes, LabelCounts, Point
+from credibly.predictions import Classes, Confidence, LabelCounts, Point
 from credibly.recalibrate.crossfit import cross_fitted
 from credibly.recalibrate.files import named_recalibration
 from credibly.recalibrate.fit_data import FitData, fit_data
@@ -37,6 +37,7 @@ FEWEST = 10
 MOST_ATTRIBUTES = 2
 """Attributes whose groups are repaired, those that show most."""
 _RARE = 0.15  # an event below this frequency is spoken of by its own probability
+_NEVER = -1e4  # log-probability of a class that no label has: any finite number adds nothing
 _LATE = 2.0  # the least size of a claim leads if it is beyond as many standard errors
 
 
@@ -68,7 +69,8 @@ class ClassSubject:
         probs = to_host(as_float64(self.point.probs))
         object.__setattr__(self, "probs", probs)
         object.__setattr__(self, "logs", to_host(scores_of(self.point).values))
-        object.__setattr__(self, "top", probs.argmax(axis=1))
+        top = np.ones(len(probs), dtype=np.intp) if self.is_answer else probs.argmax(axis=1)
+        object.__setattr__(self, "top", top)
         shares = None
         if isinstance(self.labels, LabelCounts):
             counts = to_host(self.labels.counts).astype(np.float64)
@@ -89,6 +91,16 @@ class ClassSubject:
     def is_event(self) -> bool:
         """Whether there are two classes, so that all is about the second."""
         return self.k == 2
+
+    @property
+    def is_answer(self) -> bool:
+        """Whether the event is a right answer, so that its probability is the confidence."""
+        return isinstance(self.point, Confidence)
+
+    @property
+    def seen(self) -> HostArray:
+        """The probability that is looked at: of the event, or of the most probable class."""
+        return self.probs[:, 1] if self.is_event else self.probs.max(axis=1)
 
     @property
     def loss(self) -> str:
@@ -112,11 +124,18 @@ class ClassSubject:
     def prefers(self) -> dict[str, str]:
         """Faults that are told as another one if both repairs gain the same.
 
-        For a rare event a temperature is nearly a bias, which says more: the event is stated too often.
+        For a rare event a temperature is nearly a bias, which says more: the event is stated too often. In a
+        group that counts where the event is rare there.
         """
-        if self._event_or_confidence() is None:
-            return {}
-        return {"temperature": "bias", "group temperature": "group bias"}
+        if self.is_answer:
+            return {"temperature": "bias", "group temperature": "group bias"}
+        found = {} if self._event_or_confidence() is None else {"temperature": "bias"}
+        if self.is_event and self.attributes:
+            fault = next(one for one in CLASSES if one.name == "group temperature")
+            rows = self.rows_of(self.largest(fault, None).claim)
+            if found or float((self.top[rows] == 1).mean()) < _RARE:
+                found["group temperature"] = "group bias"
+        return found
 
     # ------------------------------------------------------------------------------------------ the one test
 
@@ -135,8 +154,7 @@ class ClassSubject:
         Names say which family a sum belongs to, those over all classes first, then class by class.
         """
         n, groups = len(self.probs), self._indicators()
-        seen = self.probs[:, 1] if self.is_event else self.probs.max(axis=1)
-        order = np.argsort(seen, kind="stable")
+        order = np.argsort(self.seen, kind="stable")
         part = np.empty(n, dtype=np.intp)
         part[order] = np.arange(n) * PARTS // n
         parts = (part[:, None] == np.arange(PARTS)).astype(np.float32)
@@ -145,7 +163,7 @@ class ClassSubject:
         one, slopes = np.ones((n, 1), dtype=np.float32), 2 < self.k <= MOST_SLOPES
         shared, own = [], []
         for c in range(self.k):
-            log = self.logs[:, c : c + 1].astype(np.float32)
+            log = np.maximum(self.logs[:, c : c + 1], _NEVER).astype(np.float32)
             hit = (self.top == c)[:, None].astype(np.float32)
             event = np.float32(c == 1) if self.is_event else hit
             shared.append(np.hstack([log, hit, parts * event, groups * log, groups * hit]))
@@ -318,6 +336,7 @@ class ClassSubject:
         """Return what is stated and what happened, of the rows of a claim."""
         rows = np.flatnonzero(keep)
         column = probs[rows].argmax(axis=1) if claim.label is None else np.full(rows.size, claim.label)
+        column = self.top[rows] if self.is_answer else column
         says = probs[rows, column]
         if self.shares is not None:
             return says, self.shares[rows, column]
@@ -330,29 +349,31 @@ class ClassSubject:
             attribute = next(one for one in self.attributes if one.name == claim.group[0])
             keep &= attribute.codes == attribute.levels.index(claim.group[1])
         if claim.between is not None:
-            seen = self.probs.max(axis=1) if claim.label is None else self.probs[:, claim.label]
+            confidence = self.seen if self.is_answer else self.probs.max(axis=1)
+            seen = confidence if claim.label is None else self.probs[:, claim.label]
             keep &= (seen >= claim.between[0]) & (seen <= claim.between[1])
         return keep
 
     def claims(self, fault: Fault, by: str | None) -> list[Claim]:
         """Return all effects that a fault may have; the largest is reported."""
-        event = self.is_event
-        labels = [1] if event else list(range(self.k))
+        event = self.is_event and not self.is_answer
+        labels: list[int | None] = [None] if self.is_answer else [1] if event else [*range(self.k)]
         groups: list[tuple[str, str] | None] = [None]
         if fault.by_group:
             groups = [
                 (one.name, level) for one in self.attributes if by in (None, one.name) for level in one.levels
             ]
         if fault.effect == "confidence":
-            about = self._event_or_confidence()
-            return [Claim("class" if about == 1 else "confidence", about, group) for group in groups]
+            event_only = self._event_or_confidence()
+            measure = "class" if event_only == 1 else "confidence"
+            return [Claim(measure, event_only, group) for group in groups]
         if fault.effect == "class":
-            return [Claim("class", label, group) for group in groups for label in labels]
-        if fault.effect == "ends" and not event:
+            about = "confidence" if self.is_answer else "class"
+            return [Claim(about, label, group) for group in groups for label in labels]
+        if fault.effect == "ends" and not self.is_event:
             return [*(Claim("class", label) for label in labels), Claim("confidence")]
         label = 1 if event else None
-        seen = self.probs[:, 1] if event else self.probs.max(axis=1)
-        measure = "class" if event else "confidence"
+        seen, measure = self.seen, "class" if event else "confidence"
         if fault.effect == "ends":
             low, high = (float(one) for one in np.quantile(seen, [0.1, 0.9]))
             return [Claim(measure, label, between=(high, 1.0)), Claim(measure, label, between=(0.0, low))]
@@ -365,7 +386,8 @@ class ClassSubject:
 
     def _event_or_confidence(self) -> int | None:
         """Return 1 where confidence says nothing of the event, because it is rarely the probable class."""
-        return 1 if self.is_event and float((self.top == 1).mean()) < _RARE else None
+        rare = self.is_event and float((self.top == 1).mean()) < _RARE
+        return 1 if rare else None  # answers are all predicted to be right
 
     def direction(self, fault: Fault, effect: Effect) -> int:
         """Return 1 for too sure, too often, too high, too extreme, and -1 for the opposite."""

@@ -3,6 +3,7 @@
 from credibly.evaluation.comparison import Comparison, ScoreComparison, compare
 from credibly.evaluation.evaluate import evaluate
 from credibly.evaluation.findings import Finding, Headline
+from credibly.evaluation.ignorance import IgnoranceParts
 from credibly.evaluation.results import Evaluation, Reported
 from credibly.evaluation.rows import PredictionSummary
 from credibly.evaluation.set_tests import CredalParts, ValidityParts
@@ -20,6 +21,7 @@ __all__ = [
     "Evaluation",
     "Finding",
     "Headline",
+    "IgnoranceParts",
     "NumberRow",
     "Part",
     "PredictionSummary",

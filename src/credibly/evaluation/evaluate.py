@@ -16,11 +16,13 @@ from credibly.evaluation.claims import CLAIMS, claims_verdicts
 from credibly.evaluation.commands import recorded_call
 from credibly.evaluation.dependence import copies_warning, dependences
 from credibly.evaluation.headline import DIAGNOSIS, HEADLINE
+from credibly.evaluation.ignorance import IGNORANCE
 from credibly.evaluation.levels import levels_of, resamples_for
 from credibly.evaluation.results import Evaluation
 from credibly.evaluation.rows import (
     MOST_ROWS_UNASKED,
     REAL_WIDTH,
+    answers_of,
     checked_rows,
     class_names,
     grouped_rows,
@@ -60,6 +62,7 @@ STAGES: tuple[Stage, ...] = (
     GROUPS,
     DECOMPOSITION,
     RATERS,
+    IGNORANCE,
     SCORE,
     TESTS,
     CURVES,
@@ -185,13 +188,15 @@ def evaluate(
     require_level(level)
     require_resamples(n_resamples)
     given = detached(checked_rows(predictions, labels, groups, features, classes, clusters, blocks))
-    rows, attributes = grouped_rows(given)
+    own = given.example.classes
+    renamed = classes is not None and set(map(str, classes)) != set(own or ())
+    options = class_names(given.example.predictions, classes if own is None or renamed else own)
+    answers = answers_of(given)  # of lists of options, whose mean would be one guess among many
+    rows, attributes = grouped_rows(given if answers is None else answers)
+    names = options if answers is None else class_names(rows.example.predictions, None)
     drawn_anew: tuple[str, ...] = ()
     if tests:
-        n_resamples, drawn_anew = resamples_for(rows, n_resamples, level)
-    own = rows.example.classes
-    renamed = classes is not None and set(map(str, classes)) != set(own or ())
-    names = class_names(rows.example.predictions, classes if own is None or renamed else own)
+        n_resamples, drawn_anew = resamples_for(given, n_resamples, level)
     seed = as_seed(rng)
     single, drawn = one_rater(rows, seed)
     most = rows_for_pairs(pairwise_rows, asked=statistics is not None, n_classes=len(names) or REAL_WIDTH)
@@ -204,7 +209,9 @@ def evaluate(
     work = Work(
         summary=summarise(rows),
         single=single,
+        sets=single if answers is None else given,
         classes=names,
+        options=options,
         statistics=[subsampled(one, rows.n, most, seed) for one in chosen],
         tests=tests,
         n_bins=n_bins,

@@ -24,9 +24,9 @@ class Finding(Result):
     Attributes
     ----------
     about : str
-        "headline", "what", "repairs", "left", "raters", "errors", "spread", "coverage", "where", "stated",
-        "claimed" or "parts", or the name of a part of the evaluation; the report puts the figure of this
-        name next to it.
+        "headline", "what", "repairs", "left", "raters", "ignorance", "errors", "spread", "coverage", "where",
+        "stated", "claimed" or "parts", or the name of a part of the evaluation; the report puts the figure of
+        this name next to it.
     word : str
         The verdict: "conflict", "no conflict found" or "cannot tell". Questions that are not about
         calibration are answered by "yes", "no" or "cannot tell", and quantities have none: "".

@@ -188,6 +188,11 @@ def _case(found: Diagnosis) -> tuple[str, int]:
         return SEEN, found.direction  # an effect that is noise is not what the test saw
     if found.fault in ("temperature", "group temperature") and claim.label is not None:
         return "sure of the other class", found.direction
+    of_answers = (
+        claim.measure == "confidence"
+    )  # right or wrong: of two classes such faults are about the event
+    if of_answers and found.fault in ("bias", "group bias", "bias+temperature", "group bias+temperature"):
+        return "temperature", sign
     if found.fault == "bias+temperature" and claim.between is None:
         return ("temperature" if claim.label is None else "bias"), sign
     return found.fault, found.direction
@@ -249,6 +254,14 @@ def _untested(rows: Rows, work: Work, reason: str) -> Headline:
 
 def _steps(work: Work, found: Diagnosis) -> tuple[tuple[str, str], ...]:
     """Return what to do next, each with a command."""
+    stated = work.found.get("ignorance")
+    if stated is None or stated.word != "conflict":
+        return _main_steps(work, found)
+    repair = ("Repair the stated ignorance, then test it on new data.", fit_command(work, "ignorance"))
+    return (*_main_steps(work, found), repair)
+
+
+def _main_steps(work: Work, found: Diagnosis) -> tuple[tuple[str, str], ...]:
     if found.word != "conflict":
         where = "Look at parts of the data: a model can be right on average and wrong for some groups."
         return ((where, audit_command(work)),)

@@ -10,12 +10,14 @@ import dataclasses
 from collections.abc import Callable
 from typing import Any
 
+from credibly.evaluation.ignorance import IgnoranceParts
 from credibly.evaluation.rows import has_counts
 from credibly.evaluation.set_tests import CredalParts, ValidityParts, judged_set, judged_truth
 from credibly.evaluation.work import Work
 from credibly.hypotests.resampling.pvalues import fewest_resamples, level_beside
 from credibly.predictions import (
     ClassPredictions,
+    Dirichlet,
     Ensemble,
     Point,
     PredictionIntervals,
@@ -31,6 +33,7 @@ _PVALUES: dict[str, Callable[[Any], float]] = {
     "credal": lambda part: float(part.validity.deciding_pvalue),
     "validity": lambda part: float(part.test.deciding_pvalue),
     "raters": lambda part: float(part.pvalue),
+    "ignorance": lambda part: float(part.pvalue),
     "check": lambda part: min((one.deciding_pvalue for one in part.checks.values()), default=1.0),
     "diagnosis": lambda part: float(part.pvalue),
 }
@@ -73,7 +76,7 @@ def share_level(work: Work) -> None:
             work.found[name] = judged_set(part, dataclasses.replace(work, level=level))
         elif isinstance(part, ValidityParts):
             work.found[name] = judged_truth(part, dataclasses.replace(work, level=level))
-        elif isinstance(part, AuditResult):
+        elif isinstance(part, (AuditResult, IgnoranceParts)):
             work.found[name] = part.judged(level)
 
 
@@ -84,7 +87,8 @@ def resamples_for(rows: Rows, n_resamples: int, level: float) -> tuple[int, tupl
     if isinstance(some, (PredictionSets, PredictionIntervals)):  # on average, by size and by features
         number, sides = number + 1 + (rows.example.features is not None), 2
     elif isinstance(some, ClassPredictions):
-        number += 2 * has_counts(rows) + (not isinstance(some, Point))
+        stated = isinstance(some, (Ensemble, Dirichlet))
+        number += (2 + stated) * has_counts(rows) + (not isinstance(some, Point))
     if (
         isinstance(some, (Ensemble, RealPredictions)) and some.n_members > 1
     ):  # what members expect is tested on both sides

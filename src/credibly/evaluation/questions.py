@@ -20,6 +20,7 @@ from credibly.evaluation.stages import INTERVAL, check_verdicts
 from credibly.evaluation.words import Verdict
 from credibly.evaluation.work import Work
 from credibly.predictions import Ensemble, Point, RealPredictions, Rows
+from credibly.predictions.top_lists import is_open, more_options
 from credibly.results.certificates import Certificate
 from credibly.results.curves import EnvelopeCurve, SpreadCurve
 from credibly.results.estimates import Estimate
@@ -79,6 +80,7 @@ def questions(rows: Rows, work: Work, found: Diagnosis, headline: Finding) -> tu
     """Answer all questions that such data allow."""
     every = [
         *_raters(work),
+        *_ignorance(work),
         _what(work, found, headline),
         _repairs(work, found, headline),
         _left(work, found),
@@ -209,7 +211,7 @@ def _spread(rows: Rows, work: Work) -> tuple[Finding, ...]:
     question = "Is the width of its sets believable?"
     if members:
         question = "Is the disagreement of its members believable?"
-    elif isinstance(rows.example.predictions, Point):
+    elif isinstance(work.sets.example.predictions, Point):
         question = "Does it predict how people disagree?"
     if members and not _disagree(rows.example.predictions):
         return (Finding("spread", "cannot tell", "members agree", {"question": question}),)
@@ -251,8 +253,12 @@ def _credal(credal: CredalParts, question: str, work: Work) -> Finding:
     first = credal.verdicts[0]
     facts: dict[str, Any] = {"question": question, "pvalue": credal.validity.pvalue}
     if first.word == "conflict":
-        facts["where"] = credal.validity.details.where(work.classes)
+        facts["where"] = credal.validity.details.where(work.options)
         return Finding("spread", first.word, "outside sets", facts)
+    listed = getattr(work.sets.example.predictions, "listed", None)
+    if first.word == "no conflict found" and listed is not None and is_open(to_host(listed)):
+        facts |= {"open": float(to_host(listed)[:, 3].mean()), "more": more_options(to_host(listed))}
+        return Finding("spread", "cannot tell", "lists too short", facts)
     if first.word == "no conflict found":
         return Finding("spread", first.word, "inside sets", facts)
     return _of_part(first, question)
@@ -270,6 +276,20 @@ def _raters(work: Work) -> tuple[Finding, ...]:
     share = min(1.0, max(0.0, float(loss.epistemic.value) / total)) if total > 0 else 0.0
     facts = {"share": share, "total": total, "word": word, "interval": interval_of(loss.epistemic)}
     return (Finding("raters", word, "loss of the model", facts),)
+
+
+def _ignorance(work: Work) -> tuple[Finding, ...]:
+    """Compare stated with supported ignorance, and say what repairs it."""
+    part = work.found.get("ignorance")
+    if part is None:
+        return ()
+    level = own_level("ignorance", work)
+    facts = part.found.facts(level) | {"repaired": None}
+    if part.repaired is not None:
+        facts["repaired"] = part.repaired.facts(level)
+        command = fit_command(work, "ignorance")
+        facts |= {"command": command}
+    return (Finding("ignorance", part.found.verdict(level), "stated ignorance", facts),)
 
 
 # ------------------------------------------------------------------------------------------- real values

@@ -19,6 +19,7 @@ from credibly._arrays.errors import MissingExtraError, UnknownNameError, nearest
 from credibly.calls import Call
 from credibly.diagnosis import Diagnosis
 from credibly.evaluation.findings import ASKED, Finding, Headline
+from credibly.evaluation.ignorance import IgnoranceParts
 from credibly.evaluation.rows import PredictionSummary
 from credibly.evaluation.set_tests import CredalParts, ValidityParts
 from credibly.evaluation.stages import Curves, RaterParts, RealParts, ScoreParts, check_verdicts
@@ -297,6 +298,8 @@ class Evaluation(Reported):
         Groups for which the predictions are off, if groups were given.
     claims : SetCoverage or None
         How many labels sets or intervals with a claimed coverage contain; its tests are in `tests`.
+    ignorance : IgnoranceParts or None
+        Whether the stated ignorance is honest, if instances have two labels and predictions state it.
     """
 
     drawn_as = ("claims", "reals", "curves")
@@ -331,6 +334,7 @@ class Evaluation(Reported):
     headline: Headline | None = None
     audit: AuditResult | None = None
     claims: SetCoverage | None = None
+    ignorance: IgnoranceParts | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything in JSON-safe types, except check replicates and most audit groups."""

@@ -12,11 +12,27 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from credibly._arrays.checks import require_one_each
 from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError, require_positive
+from credibly._arrays.namespace import to_host
 from credibly._arrays.philox import Seed, Stream
 from credibly.hypotests.calibration.lattice import crossed_levels
-from credibly.predictions import Counts, OverClasses, Predictions, RowChoice, Rows, as_rows, rows_up_to
+from credibly.predictions import (
+    Classes,
+    Confidence,
+    Counts,
+    InMemory,
+    Intervals,
+    OverClasses,
+    Predictions,
+    RowChoice,
+    Rows,
+    as_rows,
+    rows_up_to,
+)
+from credibly.predictions.confidence import OUTCOMES
 from credibly.results.base import Result
 from credibly.scale import scan
 from credibly.statistics import Statistic
@@ -147,6 +163,8 @@ def class_names(predictions: Predictions, classes: Sequence[str] | None) -> tupl
     if not isinstance(predictions, OverClasses):
         return ()
     k = predictions.n_classes
+    if classes is None and isinstance(predictions, Confidence):
+        return OUTCOMES
     if classes is None:
         return tuple(str(c) for c in range(k))
     if isinstance(classes, str):
@@ -168,6 +186,30 @@ def class_names(predictions: Predictions, classes: Sequence[str] | None) -> tupl
 def _visible(name: str) -> str:
     """Return a name without characters that are not seen but turn the text around them, as bidi marks do."""
     return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in name)
+
+
+def answers_of(rows: Rows) -> Rows | None:
+    """Return the most probable option of each list as an answer that is right or wrong; None without lists.
+
+    Its probability is exact, where the mean of the set is one guess among many.
+    """
+    data = rows.loaded()
+    given = rows.example.predictions
+    if data is None or not isinstance(given, Intervals) or given.listed is None:
+        return None
+    if not isinstance(data.batch, Classes):
+        return None
+    listed = to_host(given.listed)
+    right = (to_host(data.batch.values)[0] == listed[:, 0]).astype(np.int64)
+    stated = Confidence(np.clip(listed[:, 1], 0.0, 1.0))
+    stated._set(notes=given.notes)
+    answers = dataclasses.replace(
+        data, predictions=stated, labels=right, weights=None, classes=OUTCOMES, classes_ordered=True
+    )
+    found = np.flatnonzero(listed[:, 1] > 0)
+    if not found.size:
+        return None
+    return InMemory(answers if found.size == len(listed) else answers.take(found))
 
 
 def has_counts(rows: Rows) -> bool:

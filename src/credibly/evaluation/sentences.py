@@ -12,6 +12,7 @@ from typing import Any
 
 from credibly._arrays.notes import capital, counted
 from credibly.evaluation import coverage_sentences, verdict_sentences
+from credibly.results.ignorance import ignorance_sentence
 from credibly.results.numbers import (
     at_most,
     chance_excluded,
@@ -60,6 +61,7 @@ QUESTIONS = {
     "left": "What is left, and for whom?",
     "every group": "Does this hold for every group?",
     "raters": "How much of the loss is the model's own?",
+    "ignorance": "Is its ignorance honest?",
     "errors": "Does it know when it is wrong?",
     "coverage": "Do its intervals contain as many labels as they promise?",
     "where": "Where does it fail?",
@@ -466,6 +468,21 @@ def _raters(facts: Facts) -> str:
     )
 
 
+def _ignorance(facts: Facts) -> str:
+    repaired = facts["repaired"]
+    if repaired is None:
+        return ignorance_sentence(facts)
+    fits = {
+        "conflict": "still contradict it",
+        "no conflict found": "do not contradict that",
+        "cannot tell": "cannot tell",
+    }[repaired["word"]]
+    return (
+        f"{ignorance_sentence(facts)} With a concentration fitted on other folds it says "
+        f"{percents(repaired['stated'])[0]}, and pairs of labels {fits} ({p_is(repaired['pvalue'])})."
+    )
+
+
 def _outside_sets(facts: Facts) -> str:
     off = f": {facts['where']}" if facts["where"] else " in several classes at once; no single class is off"
     return f"The true probabilities lie outside its sets{off} ({p_is(facts['pvalue'])})."
@@ -543,6 +560,7 @@ CASES: dict[str, Written] = {
     "left": _left,
     "every group": _every_group,
     "loss of the model": _raters,
+    "stated ignorance": _ignorance,
     "no mistakes": lambda facts: (
         f"It made no mistakes on these {counted(facts['n'], 'instance')}, so there is nothing to detect."
     ),
@@ -563,6 +581,10 @@ CASES: dict[str, Written] = {
     "outside sets": _outside_sets,
     "inside sets": lambda facts: (
         "Nothing shows that the true probabilities lie outside its sets, given what it predicts."
+    ),
+    "lists too short": lambda facts: (
+        f"Its lists leave {percent(facts['open'])} of the probability open, so nearly any labels would fit. "
+        f"Listing {facts['more']} more options would leave at most {percent(0.02)} open."
     ),
     "intervals": _held,
     "quantiles": _below,

@@ -74,6 +74,8 @@ class CredalParts(Part):
         ``impossible_rows`` are already numbers of all.
     n_all : int
         Total number of instances.
+    classes : tuple of str
+        Names of the classes of the sets.
     """
 
     drawn_as = ("regions", "validity")
@@ -84,6 +86,7 @@ class CredalParts(Part):
     verdicts: tuple[Verdict, ...]
     rows: HostArray
     n_all: int
+    classes: tuple[str, ...] = ()
 
     @property
     def answers(self) -> tuple[Verdict, ...]:
@@ -163,7 +166,7 @@ def _number(values: Any, row: int) -> float | str:
 
 def _is_set(rows: Rows, work: Work) -> str | None:
     """Say why a set is not tested; its mean was evaluated in any case."""
-    n, some = rows.n, rows.example.predictions
+    n, some = work.sets.n, work.sets.example.predictions
     if isinstance(some, Point) or not isinstance(some, ClassPredictions):
         return NOT_ASKED
     if not work.tests:
@@ -180,8 +183,9 @@ def _columns(whole: Dataset) -> Array | None:
 
 
 def _run_set(rows: Rows, work: Work) -> CredalParts | None:
+    rows = work.sets
     chosen = random_rows(rows.n, min(rows.n, MOST_ROWS_UNASKED), work.seed)
-    part = work.single.take(chosen)
+    part = rows.take(chosen)
     try:
         columns = _columns(part)
     except InvalidRowsError as error:  # gaps among features that came with a file are no reason to stop
@@ -192,7 +196,7 @@ def _run_set(rows: Rows, work: Work) -> CredalParts | None:
     if part.clusters is not None:
         work.leave_out(f"{SET_TEST} with weights", _IN_CLUSTERS)
         alone = _of_all(witness_test(predictions, labels, clusters=part.clusters, rng=work.seed), chosen)
-        return CredalParts(alone, {}, None, (_witness_verdict(alone, work),), chosen, rows.n)
+        return CredalParts(alone, {}, None, (_witness_verdict(alone, work),), chosen, rows.n, work.options)
     found: dict[str, HypotestResult[WeightsDetails]] = {}
     validity: HypotestResult[WitnessDetails] | None = None
     refits = min(work.n_resamples, MOST_REPLICATES)
@@ -228,7 +232,7 @@ def _run_set(rows: Rows, work: Work) -> CredalParts | None:
         _witness_verdict(validity, work),
         *(_credal_verdict(name, one, work) for name, one in found.items()),
     )
-    return CredalParts(validity, found, regions, answers, chosen, rows.n)
+    return CredalParts(validity, found, regions, answers, chosen, rows.n, work.options)
 
 
 def _of_all(test: HypotestResult[WitnessDetails], chosen: HostArray) -> HypotestResult[WitnessDetails]:
@@ -311,7 +315,7 @@ def _witness_verdict(result: HypotestResult[WitnessDetails], work: Work) -> Verd
     """Answer the first question about a set: does it hold the truth, given its predictions?"""
     word = result.verdict(work.level)
     case, facts = {
-        "conflict": ("truth outside the set", {"where": result.details.where(work.classes)}),
+        "conflict": ("truth outside the set", {"where": result.details.where(work.options)}),
         "no conflict found": ("truth may be inside", {"whose": work.summary.whose}),
         "cannot tell": ("truth cannot be told", {"reason": result.why_not(work.level)}),
     }[word]

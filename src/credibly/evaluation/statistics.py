@@ -22,6 +22,7 @@ from credibly.hypotests.resampling.requests import Asking
 from credibly.hypotests.resampling.wild import bound_in_clusters
 from credibly.predictions import (
     ClassPredictions,
+    Confidence,
     Counts,
     Dataset,
     PredictionIntervals,
@@ -49,6 +50,7 @@ FEWEST_IN_GROUP = 5
 """Rows below which the estimates of a group are not listed: they tell of single rows."""
 MOST_SPLIT = 2000
 """Rows on which the CRPS is split: six isotonic regressions at each of 100 thresholds take 0.1 s."""
+_OF_CLASSES = ("classwise_ece", "top_label_ece")
 OMNIBUS = "omnibus"
 """Key of the test of all statistics together."""
 
@@ -136,6 +138,8 @@ def _why_not_unasked(statistic: Statistic, rows: Rows) -> str | None:
     """Return why a statistic is computed only where it is named."""
     if statistic.name == "mmd_ce":
         return "with its default label kernel it equals skce; name it with another `label_kernel`"
+    if statistic.name in _OF_CLASSES and isinstance(rows.example.predictions, Confidence):
+        return "for answers that are right or wrong it equals confidence_ece"
     what = STATED.get(statistic.name)
     if what is not None and states_one(rows.example.predictions, what):
         return f"all instances state the same {what}, and a slope needs two different ones"

@@ -13,9 +13,10 @@ from credibly._arrays.notes import counted, unsaid
 from credibly._arrays.sums import State, count_cells
 from credibly.diagnosis import Diagnosis
 from credibly.evaluation.rows import has_counts
-from credibly.predictions import Classes, ClassPredictions, Dataset, Rows, as_point
+from credibly.predictions import Classes, ClassPredictions, Confidence, Dataset, Point, Rows, as_point
 from credibly.predictions.passes import Sums, on_host
 from credibly.results.numbers import joined
+from credibly.statistics.proper import top_label
 
 FEW_INSTANCES = 100
 FEW_PER_CLASS = 5
@@ -41,8 +42,9 @@ def count_oddities(chunk: Dataset) -> Sums:
         return Sums({}, chunk.predictions.notes)
     point, notes = as_point(chunk.predictions)
     xp = namespace(point.probs)
-    confidence = xp.max(point.probs, axis=-1)
+    confidence, _ = top_label(point)
     tied = xp.sum(xp.astype(point.probs == confidence[:, None], xp.int64), axis=-1) > 1
+    tied = tied & (not isinstance(point, Confidence))
     counts = State(
         certain=xp.sum(xp.astype(confidence >= 1.0, xp.int64)), tied=xp.sum(xp.astype(tied, xp.int64))
     )
@@ -51,15 +53,14 @@ def count_oddities(chunk: Dataset) -> Sums:
         counts = count_cells(chunk.batch.values, chunk.batch.n_classes)
         states["labels"] = State(counts=to_host(counts)[0])
         if chunk.batch.n_classes <= _MOST_CLASSES:
-            states["confusion"] = _confusion(point.probs, chunk.batch)
+            states["confusion"] = _confusion(point, chunk.batch)
     return Sums(states, notes)
 
 
-def _confusion(probs: Any, batch: Classes) -> State:
+def _confusion(point: Point, batch: Classes) -> State:
     """Count predicted against observed classes, also of the rows before and after, and add up confidence."""
-    xp = namespace(probs)
-    confidence = to_host(xp.max(probs, axis=-1))
-    predicted, observed = to_host(xp.argmax(probs, axis=-1)), to_host(batch.values)[0].astype(np.int64)
+    confidence, predicted = (to_host(one) for one in top_label(point))
+    predicted, observed = predicted.astype(np.int64), to_host(batch.values)[0].astype(np.int64)
     k = batch.n_classes
     table = np.bincount(predicted * k + observed, minlength=k * k)
     # label i + by beside prediction i
@@ -89,7 +90,7 @@ def data_warnings(
     if isinstance(predictions, ClassPredictions):
         warnings += _precision(predictions)
         warnings += _probabilities(survey.states["predictions"], rows.n)
-        if "labels" in survey.states:
+        if "labels" in survey.states and not isinstance(predictions, Confidence):
             warnings += _labels(survey.states["labels"]["counts"], classes)
     return tuple(warnings)
 

@@ -43,8 +43,12 @@ class Work:
         Type and sizes of the predictions.
     single : Rows
         The same rows with one label per instance, drawn where there are several raters: what tests see.
+    sets : Rows
+        The rows whose sets are tested: `single`, or the lists of options that answers were taken from.
     classes : tuple of str
         Names of the classes.
+    options : tuple of str
+        Names of the classes of `sets`.
     statistics : sequence of Statistic
         Those that can be computed.
     tests : bool
@@ -65,7 +69,9 @@ class Work:
 
     summary: PredictionSummary
     single: Rows
+    sets: Rows
     classes: tuple[str, ...]
+    options: tuple[str, ...]
     statistics: Sequence[Statistic]
     tests: bool
     n_bins: int

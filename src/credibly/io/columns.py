@@ -32,7 +32,7 @@ _SINGLE = {
     word: name
     for name in (
         *("mean", "std", "variance", "log_variance", "score", "lower", "upper"),
-        *("lower_end", "upper_end", "claimed"),
+        *("lower_end", "upper_end", "claimed", "stated"),
     )
     for word in (name, *ROLES[name].aliases)
 } | dict.fromkeys((*ROLES["probs"].prefixes, *ROLES["probs"].aliases), "score")

@@ -21,19 +21,21 @@ import numpy as np
 from credibly._arrays.errors import CrediblyError, FileError, MissingExtraError
 from credibly.io.extras import pip, read_frame, read_parquet, read_torch, read_xarray, require_module
 from credibly.io.limits import load_limit, reading, require_file, require_loadable, reworded
+from credibly.io.logs import archive_content, is_archive, read_json, read_lines
 from credibly.io.npy import map_npy, read_header, read_npy, read_npz, refuse_pickle
 from credibly.io.roles import Content
-from credibly.io.text import GZIP, read_json, read_json_lines, read_text
+from credibly.io.text import GZIP, read_text
 
 _READERS: dict[str, Callable[[str], Content]] = {
     ".npz": read_npz,
     ".npy": read_npy,
     ".json": read_json,
-    ".jsonl": read_json_lines,
+    ".jsonl": read_lines,
     ".csv": read_text,
     ".parquet": read_parquet,
     ".pt": read_torch,
     ".nc": read_xarray,
+    ".eval": archive_content,
 }
 _SAME = {
     ".tsv": ".csv",
@@ -47,7 +49,7 @@ _SAME = {
 _PICKLES = frozenset({".pkl", ".pickle", ".joblib", ".p"})
 _TEXT = frozenset({".csv", ".json", ".jsonl"})
 """What is also read where gzip packed it."""
-_BINARY = frozenset({".npz", ".npy", ".parquet", ".nc"})
+_BINARY = frozenset({".npz", ".npy", ".parquet", ".nc", ".eval"})
 _MAGIC = {
     b"\x93NUMPY": ".npy",
     b"PAR1": ".parquet",
@@ -57,7 +59,7 @@ _MAGIC = {
     b"BZh": "bzip2",
     b"\xfd7zXZ": "xz",
 }
-KNOWN = ".npz, .npy, .csv, .tsv, .json, .jsonl, .parquet, .pt or .nc"
+KNOWN = ".npz, .npy, .csv, .tsv, .json, .jsonl, .eval, .parquet, .pt or .nc"
 _LOCAL = "file://"
 _BLOCK = 2**20
 
@@ -124,6 +126,8 @@ def _format_of_bytes(path: str, start: bytes) -> str | None:
             names = archive.namelist()
         if any(name.endswith("data.pkl") for name in names):
             return ".pt"
+        if is_archive(names):
+            return ".eval"
         if names and not any(name.endswith(".npy") for name in names):
             raise FileError(
                 f"'{path}'", f"must be {KNOWN}", f"it is a zip archive of {names[0]!r}, ...", "Convert it."

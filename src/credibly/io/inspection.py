@@ -139,6 +139,7 @@ def inspect(
     member_weights: Sequence[float] | None = None,
     clusters: str | None = None,
     claimed: float | None = None,
+    words: Mapping[str, float | None] | None = None,
 ) -> Inspection:
     """Look at a file: arrays, inferred kind and axes, problems.
 
@@ -153,6 +154,8 @@ def inspect(
     clusters : str, optional
         As for `load`.
     claimed : float, optional
+        As for `load`.
+    words : mapping of str to float, optional
         As for `load`.
 
     Returns

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
@@ -28,6 +28,7 @@ from credibly.io.labelling import (
 from credibly.io.limits import located, reworded
 from credibly.io.nameless import share_of_distributions
 from credibly.io.naming import assign_roles, use_canonical_names
+from credibly.io.questions import lay_out
 from credibly.io.roles import KINDS, RAW_LOGITS, ROLES, Content, ReadOptions, described, require_held
 from credibly.predictions import Dataset, LabelCounts, OverClasses, Predictions, as_labels
 from credibly.predictions.dataset import named
@@ -60,13 +61,14 @@ def load(
     clusters: str | None = None,
     groups: Sequence[str] | None = None,
     claimed: float | None = None,
+    words: Mapping[str, float | None] | None = None,
 ) -> Dataset:
     """Read predictions and labels from a file or a table.
 
     Parameters
     ----------
     path : path, URL or table
-        A .npz, .npy, .csv, .tsv, .json, .jsonl (also packed, .csv.gz), .parquet, .pt or .nc file,
+        A .npz, .npy, .csv, .tsv, .json, .jsonl (also packed, .csv.gz), .eval, .parquet, .pt or .nc file,
         ``"-"`` for text on standard input, or a pandas, polars or pyarrow table. Pickles are refused. A URL
         such as ``s3://...`` is copied first (extra `remote`), within limits on time and size.
     kind : str, optional
@@ -108,6 +110,8 @@ def load(
     claimed : float, optional
         Share of labels that prediction sets, or the intervals between `lower` and `upper`, claim to contain,
         if the file does not say.
+    words : mapping of str to float, optional
+        Probabilities of words that state a confidence, such as ``{"likely": 0.7}``; None marks a refusal.
 
     Returns
     -------
@@ -167,6 +171,7 @@ def opened(path: Any, options: ReadOptions) -> Iterator[tuple[Content, ReadOptio
 
 def arranged(content: Content, options: ReadOptions) -> dict[str, Array] | None:
     """Sort the columns of a table, and return the labels that are given beside it, joined by their ids."""
+    lay_out(content, options)
     set_aside_all(content)
     _choose_variable(content, options)
     _set_attributes_aside(content, options, elsewhere=options.labels is not None)

@@ -19,6 +19,7 @@ from credibly._arrays.namespace import Array
 from credibly.io.limits import load_limit, readable_size
 from credibly.predictions import (
     Belief,
+    Confidence,
     Dirichlet,
     Ensemble,
     Gaussian,
@@ -128,6 +129,9 @@ ROLES: dict[str, Role] = {
     "lower_end": _row("lower ends of intervals", "(n,)", "interval_low pi_lower pi_low"),
     "upper_end": _row("upper ends of intervals", "(n,)", "interval_high pi_upper pi_high"),
     "counts": _row("label counts", "(n, k)", prefixes="count counts"),
+    "stated": _row("stated probability that an answer is right", "(n,)"),
+    "top_logprobs": _row("log-probabilities of listed options", "(n, k)"),
+    "others": _row("listed probability of other tokens", "(n,)"),
     "focal_sets": _row("focal sets as 0 and 1", "(s, k)", per="file"),
     "levels": _row("levels of the quantiles", "(s,)", "quantile_levels taus quantile_probs", per="file"),
     "claimed": _row(
@@ -270,6 +274,11 @@ def _of_sets(sets: Array, claimed: Array) -> Predictions:
     return PredictionSets(sets, _one_claim(claimed))
 
 
+def _of_lists(logprobs: Array, others: Array) -> Predictions:
+    """Return sets of lists of options; NaN in all of `others` says that the options are all there is."""
+    return Intervals.from_top_logprobs(logprobs, others=None if np.isnan(others).all() else others)
+
+
 def _of_ends(lower: Array, upper: Array, claimed: Array) -> Predictions:
     return PredictionIntervals(lower, upper, _one_claim(claimed))
 
@@ -329,12 +338,16 @@ KINDS: dict[str, Kind] = {
     "prediction-intervals": Kind(
         {"lower_end": "lower", "upper_end": "upper", "claimed": "claimed"}, _of_ends, (PredictionIntervals,)
     ),
+    "confidence": Kind({"stated": "stated"}, Confidence, (Confidence,)),
+    "top-logprobs": Kind({"top_logprobs": "top_logprobs", "others": "others"}, _of_lists),
     "counts": Kind({"counts": "counts"}, LabelCounts, (LabelCounts,)),
 }
 
 RAW_LOGITS = "raw-logits"
 """Treat rows that look like probabilities as logits."""
-KIND_NAMES = (*KINDS, RAW_LOGITS)
+LENGTH = "length-normalised"
+"""Divide the log-likelihoods of answers in a log by their lengths."""
+KIND_NAMES = (*KINDS, RAW_LOGITS, LENGTH)
 
 FIELDS = frozenset(field for kind in KINDS.values() for field in kind.fields)
 """Roles that make up predictions."""
@@ -366,6 +379,7 @@ class ReadOptions:
     groups: Sequence[str] | None = None
     claimed: float | None = None
     member_weights: Sequence[float] | None = None
+    words: Mapping[str, float | None] | None = None
 
     def __post_init__(self) -> None:
         if self.kind is not None:
@@ -388,7 +402,7 @@ class ReadOptions:
     @property
     def plain_kind(self) -> str | None:
         """The kind in the table of kinds."""
-        return "logits" if self.kind == RAW_LOGITS else self.kind
+        return "logits" if self.kind in (RAW_LOGITS, LENGTH) else self.kind
 
 
 @dataclasses.dataclass
@@ -403,7 +417,8 @@ class Content:
     `label_order` is the order of the classes that the user said, `positive` the class of the only column,
     `clusters_found` whether a column tells which rows belong together. `attributes` are the columns that the
     user names as groups, `rest` those of a table that mean nothing here. `variables` are the arrays of each
-    variable of a posterior, with notes, until one of them is chosen.
+    variable of a posterior, with notes, until one of them is chosen; `log` holds the questions of a log until
+    they are laid out.
     """
 
     format: str
@@ -429,6 +444,7 @@ class Content:
     attributes: dict[str, Array] = dataclasses.field(default_factory=dict)
     variables: dict[str, tuple[dict[str, Array], tuple[str, ...]]] = dataclasses.field(default_factory=dict)
     rest: dict[str, Array] = dataclasses.field(default_factory=dict)
+    log: Any = None
 
     @property
     def counts_rows(self) -> bool:

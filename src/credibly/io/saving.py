@@ -44,7 +44,7 @@ from credibly.results.base import jsonable
 
 _FIXED_TIME = (1980, 1, 1, 0, 0, 0)
 _LABELS = ("y", "label_counts")
-_ONE_COLUMN = ("y", "group", "cluster", "mean", "std", "lower_end", "upper_end", "claimed")
+_ONE_COLUMN = ("y", "group", "cluster", "mean", "std", "lower_end", "upper_end", "claimed", "stated")
 
 
 @checked
@@ -192,7 +192,7 @@ def labels_beside(path: str | os.PathLike[str]) -> Path:
 
 def content_of(predictions: Predictions) -> Content:
     """Return the arrays of a prediction by their roles in files."""
-    kind = next((name for name, made in KINDS.items() if isinstance(predictions, made.types)), None)
+    kind = next((name for name, made in KINDS.items() if type(predictions) in made.types), None)
     if kind is None:
         raise InputTypeError(
             "`predictions`",

@@ -306,9 +306,8 @@ def read_json_lines(path: str) -> Content:
     return _of_records(records, ".jsonl", path)
 
 
-def read_json(path: str) -> Content:
-    """Read arrays by name; `dtypes` restores the precision that `cr.save` found."""
-    value = read_json_value(path)
+def from_json(value: Any, path: str) -> Content:
+    """Return the arrays of a JSON file by name; `dtypes` restores the precision that `cr.save` found."""
     if isinstance(value, list) and value and all(map(names_its_classes, value)):
         value = [{"probs": entry} for entry in value]
     if isinstance(value, dict) and (records := _by_id(value)) is not None:

@@ -2,6 +2,7 @@
 
 from credibly.predictions.base import ClassPredictions, OverClasses, Predictions, RealPredictions
 from credibly.predictions.belief import Belief
+from credibly.predictions.confidence import Confidence
 from credibly.predictions.convert import as_predictions
 from credibly.predictions.dataset import Dataset
 from credibly.predictions.dirichlet import Dirichlet
@@ -24,11 +25,13 @@ from credibly.predictions.quantiles import Quantiles
 from credibly.predictions.regression import Gaussian
 from credibly.predictions.rows import InMemory, RowChoice, Rows, group_rows, one_rater, rows_up_to
 from credibly.predictions.samples import Samples
+from credibly.predictions.second_order import SecondOrder
 
 __all__ = [
     "Belief",
     "ClassPredictions",
     "Classes",
+    "Confidence",
     "Counts",
     "Dataset",
     "Dirichlet",
@@ -49,6 +52,7 @@ __all__ = [
     "RowChoice",
     "Rows",
     "Samples",
+    "SecondOrder",
     "as_labels",
     "as_pair",
     "as_point",

@@ -12,7 +12,9 @@ from credibly._arrays.namespace import Array, as_float64, like, namespace, to_ho
 from credibly._arrays.philox import as_seed
 from credibly.predictions.base import ClassPredictions
 from credibly.predictions.ensemble import Ensemble, members_second, used_weights, weighted_mean
+from credibly.predictions.label_counts import LabelCounts
 from credibly.predictions.point import Point
+from credibly.predictions.second_order import SecondOrder
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -109,6 +111,28 @@ class Dirichlet(ClassPredictions):
             return weighted_mean(means, self.weights)
 
         return Point._trusted(self.once("mean", mean))
+
+    def given(self, counts: LabelCounts) -> Dirichlet | SecondOrder:
+        """Return what is predicted for further labels after some labels of every instance have been seen.
+
+        Parameters
+        ----------
+        counts : LabelCounts or array (n, k)
+            How many labels of each class were seen; an instance may have none.
+
+        Returns
+        -------
+        Dirichlet or SecondOrder
+            ``alpha + counts``; members also get new weights, by instance.
+
+        Examples
+        --------
+        >>> import credibly as cr
+        >>> cr.Dirichlet([[2.0, 2.0]]).given(cr.LabelCounts([[1, 0]])).alpha
+        array([[3., 2.]])
+        """
+        told = SecondOrder.of(self).given(counts)
+        return self.replace_rows(alpha=told.members[:, 0, :]) if self.alpha.ndim == 2 else told
 
     def sample(self, m: int, *, rng: Any = None) -> Ensemble:
         """Draw probability vectors; ensembles of Dirichlets give `m` draws per member, or as many by weight.

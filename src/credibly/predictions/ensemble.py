@@ -32,7 +32,9 @@ from credibly._arrays.namespace import (
 from credibly._arrays.notes import counted
 from credibly.predictions.base import ClassPredictions
 from credibly.predictions.intervals import Intervals
+from credibly.predictions.label_counts import LabelCounts
 from credibly.predictions.point import Point, normalise_scores, remedy_for_probs, softmax_logits
+from credibly.predictions.second_order import SecondOrder
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -190,6 +192,21 @@ class Ensemble(ClassPredictions):
         within its rounding error of such a fraction is set to the number nearest to it.
         """
         return Point._trusted(self.once("mean", lambda: weighted_mean(self.probs, self.weights)))
+
+    def given(self, counts: LabelCounts) -> SecondOrder:
+        """Return what is predicted for further labels after some labels of every instance have been seen.
+
+        Parameters
+        ----------
+        counts : LabelCounts or array (n, k)
+            How many labels of each class were seen; an instance may have none.
+
+        Returns
+        -------
+        SecondOrder
+            The same members, weighted in every instance by how probable they found its labels.
+        """
+        return SecondOrder.of(self).given(counts)
 
     @property
     def holds_drawn_labels(self) -> bool:

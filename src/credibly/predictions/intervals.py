@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from credibly._arrays.checks import (
     NOISE,
@@ -18,6 +18,7 @@ from credibly._arrays.checks import (
 from credibly._arrays.namespace import Array, as_float64, namespace
 from credibly.predictions.base import ClassPredictions
 from credibly.predictions.point import Point
+from credibly.predictions.top_lists import bounds_of_lists, note_of_lists
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -39,7 +40,11 @@ class Intervals(ClassPredictions):
 
     lower: Array
     upper: Array
+    listed: Array | None = dataclasses.field(default=None, init=False)
+    """Of lists of options: the first of the most probable, its probability, how many are not listed, and the
+    probability that these share, (n, 4)."""
     row_fields: ClassVar[tuple[str, ...]] = ("lower", "upper")
+    companions: ClassVar[tuple[str, ...]] = ("listed",)
 
     def __post_init__(self) -> None:
         lower, upper = as_two_reals(self.lower, self.upper, ("lower", "upper"), "(n, k)")
@@ -55,6 +60,47 @@ class Intervals(ClassPredictions):
         )
         lower, upper, moved = _move_noise(lower, upper)
         self._set(lower=lower, upper=upper, notes=moved + _require_nonempty(lower, upper))
+
+    @classmethod
+    def from_top_logprobs(cls, logprobs: Any, *, others: Any = None) -> Intervals:
+        """Make the set of all distributions that a list of the most probable options leaves possible.
+
+        Services report the log-probabilities of a few tokens only. What is listed is exact; the other options
+        share what is left, and none of them is more probable than the least probable that is listed.
+
+        Parameters
+        ----------
+        logprobs : array (n, k)
+            Natural logarithms of the probabilities of the options: NaN where an option is not listed, -inf
+            where a question has no such option.
+        others : array (n,), optional
+            Listed probability of tokens that are no option. The set is then that of the options given that
+            one of them is chosen, and unlisted tokens that are no option may hold a part of the rest.
+            Default: the options are all there is, and share the rest completely.
+
+        Returns
+        -------
+        Intervals
+            Points where everything is listed. A note says how much is not.
+
+        Notes
+        -----
+        With u unlisted options, r left and c = min(r, smallest listed), each of them lies in
+        [max(0, r - (u - 1) c), c]. Dividing what is listed by its sum instead makes a calibrated model look
+        overconfident.
+
+        Examples
+        --------
+        >>> import credibly as cr
+        >>> import numpy as np
+        >>> listed = np.log([[0.6, 0.3, np.nan, np.nan]])
+        >>> cr.Intervals.from_top_logprobs(listed).upper.round(2)
+        array([[0.6, 0.3, 0.1, 0.1]])
+        """
+        lower, upper, listed = bounds_of_lists(logprobs, others)
+        made = cls(lower, upper)
+        made._set(listed=listed, notes=(note_of_lists(listed), *made.notes))
+        return made
 
     def reachable(self) -> Intervals:
         """Tighten every bound to a value some distribution in the set attains.

@@ -70,6 +70,14 @@ class LabelCounts(Predictions):
     counts : array (n, k)
         Whole numbers, not negative, at least one rater per instance.
 
+    Attributes
+    ----------
+    rater_of, label_of : ndarray (n, r) or None
+        Who gave the labels of every instance, as places in `rater_names`, and which labels; -1 fills rows
+        with fewer labels. None if only counts are known.
+    rater_names : tuple of str or None
+        Names of the raters.
+
     Examples
     --------
     >>> import credibly as cr
@@ -78,7 +86,11 @@ class LabelCounts(Predictions):
     """
 
     counts: Array
+    rater_of: HostArray | None = dataclasses.field(default=None, init=False)
+    label_of: HostArray | None = dataclasses.field(default=None, init=False)
+    rater_names: tuple[str, ...] | None = dataclasses.field(default=None, init=False)
     row_fields: ClassVar[tuple[str, ...]] = ("counts",)
+    companions: ClassVar[tuple[str, ...]] = ("rater_of", "label_of")
 
     def __post_init__(self) -> None:
         counts = as_array(self.counts, "counts")
@@ -160,7 +172,19 @@ class LabelCounts(Predictions):
         counts = np.zeros((unique.size, n_classes), dtype=np.int64)
         np.add.at(counts, (row, given), 1)
         order = np.argsort(first, kind="stable")
-        return cls(counts[order]), unique[order]
+        made = cls(counts[order])
+        made._remember(np.argsort(order, kind="stable")[row], who, given, tuple(map(str, people.tolist())))
+        return made, unique[order]
+
+    def _remember(self, row: HostArray, rater: HostArray, label: HostArray, names: tuple[str, ...]) -> None:
+        """Keep who gave which label to which row, (t,) each."""
+        order = np.lexsort((rater, row))
+        row, rater, label = row[order], rater[order], label[order]
+        sizes = np.bincount(row, minlength=len(self))
+        place = np.arange(row.size) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        tables = np.full((2, len(self), int(sizes.max())), -1)
+        tables[:, row, place] = rater, label
+        self._set(rater_of=tables[0], label_of=tables[1], rater_names=names)
 
     @classmethod
     def from_table(cls, table: Any, *, n_classes: int, missing: int | None = None) -> LabelCounts:
@@ -204,7 +228,17 @@ class LabelCounts(Predictions):
             "gaps. Subtract 1 if labels start at 1, or correct `n_classes`. For frequencies use "
             "`LabelCounts.from_soft`.",
         )
-        return cls(count_cells(np.where(np.isnan(cells), n_classes, cells).astype(np.intp), n_classes))
+        places = np.where(np.isnan(cells), n_classes, cells).astype(np.intp)
+        return cls.of_columns(places, n_classes, tuple(map(str, getattr(table, "columns", ()))))
+
+    @classmethod
+    def of_columns(cls, cells: HostArray, n_classes: int, names: tuple[str, ...] = ()) -> LabelCounts:
+        """Count checked cells (n, raters), `n_classes` where a rater gave none, and keep who said what."""
+        made = cls(count_cells(cells, n_classes))
+        row, rater = np.nonzero(cells < n_classes)
+        names = names or tuple(f"rater {column}" for column in range(cells.shape[1]))
+        made._remember(row, rater, cells[row, rater], names)
+        return made
 
     @classmethod
     def from_soft(cls, frequencies: Any, n_raters: Any) -> LabelCounts:

@@ -16,7 +16,6 @@ import numpy as np
 from credibly._arrays.checks import require_rows
 from credibly._arrays.errors import InputError, Remedy
 from credibly._arrays.namespace import Array, is_numpy, is_torch, namespace
-from credibly._arrays.sums import count_cells
 from credibly.predictions.label_counts import LabelCounts
 
 _NUMBERED = re.compile(r"(?P<stem>.*?)(?P<number>\d{1,9})(?P<end>(?:\.0)?[)\]]?)", re.DOTALL)
@@ -217,7 +216,7 @@ def from_table(
         return LabelCounts(table)
     if by_rater or (raters and not counts and (names is None or shape[1] > 2 or table.dtype.kind == "U")):
         notes.append(f"labels of shape {shape} are read as one column per rater")
-        return counts_of_raters(table, known)
+        return counts_of_raters(table, known, names or ())
     if table.dtype.kind == "f" and shape[1] == n_classes and np.allclose(table.sum(axis=1), 1, atol=1e-3):
         raise InputError(
             "`labels`",
@@ -274,7 +273,7 @@ def _word(value: Any) -> str:
     return str(int(value)) if isinstance(value, bool) else str(value).strip()
 
 
-def counts_of_raters(table: Array, known: Sequence[str]) -> LabelCounts:
+def counts_of_raters(table: Array, known: Sequence[str], names: Sequence[str] = ()) -> LabelCounts:
     """Count the classes that raters gave: one row per instance, one column per rater, blanks left out."""
     places = {"": len(known), **_places(known)}
     values, at = np.unique(table, return_inverse=True)
@@ -288,7 +287,7 @@ def counts_of_raters(table: Array, known: Sequence[str]) -> LabelCounts:
         fact=lambda places, value: f"holds {words[value[places < 0][0]]!r}",
         remedy="Correct the names, or name the classes.",
     )
-    return LabelCounts(count_cells(cells, len(known)))
+    return LabelCounts.of_columns(cells, len(known), tuple(names))
 
 
 def _places(known: Sequence[str]) -> dict[str, int]:

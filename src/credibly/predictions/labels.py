@@ -25,6 +25,7 @@ from credibly._arrays.namespace import (
     to_host,
 )
 from credibly.predictions.base import ClassPredictions, OverClasses, Predictions
+from credibly.predictions.confidence import Confidence, outcomes_of
 from credibly.predictions.joining import aligned
 from credibly.predictions.label_checks import (
     NAMED_CLASSES,
@@ -199,6 +200,8 @@ def read_labels(
     if _is_literal(predictions, labels):
         return labels, ()
     labels, joined = aligned(labels, predictions.index, "labels")
+    if isinstance(predictions, Confidence):
+        labels = outcomes_of(labels)
     notes, values = [*joined], label_values(labels)
     if is_torch(values) and is_numpy(predictions._leading):
         values = to_host(values)

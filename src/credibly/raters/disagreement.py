@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import warnings
 from functools import partial
 from typing import Any
 
@@ -29,14 +30,14 @@ from credibly._arrays.checks import find_rows
 from credibly._arrays.doors import checked
 from credibly._arrays.errors import InputTypeError, UnsupportedError
 from credibly._arrays.namespace import Array, as_float64, namespace
-from credibly.predictions import ClassPredictions, Dataset, Dirichlet, Ensemble, as_point, as_rows
+from credibly.predictions import ClassPredictions, Dataset, Dirichlet, Ensemble, Rows, as_point, as_rows
 from credibly.predictions.ensemble import weighted_mean
 from credibly.raters.levels import PLUGIN_REFUSAL, Level, TermFactors
 from credibly.raters.moments import Evidence, instances_last
 from credibly.raters.population import Population, class_predictions, ratings
 from credibly.raters.rater_statistics import BoundRaterStatistic, RaterStatistic
 from credibly.raters.two_passes import Binned, Summary, summarise
-from credibly.results.decompositions import DisagreementDecomposition, DisagreementTerms
+from credibly.results.decompositions import DisagreementDecomposition, DisagreementTerms, LossTerms
 from credibly.results.estimates import Estimate, RootEstimate, signed_root
 from credibly.statistics.cells import Binning, Closed
 
@@ -44,6 +45,15 @@ from credibly.statistics.cells import Binning, Closed
 TERMS: TermFactors = {"expected": (1, 0, 0, 0), "calibration": (0, 0, 0, 1), "refinement": (1, 0, 0, -1)}
 SPREAD: TermFactors = {"predicted": (0, 1, 0, 0), "observed": (0, 0, 1, 0)}
 MEANS: TermFactors = {"expected": TERMS["expected"], "refinement": TERMS["refinement"], **SPREAD}
+FOUR: TermFactors = {
+    "expected": (1, 0, 0),
+    "epistemic": (0, 1, 0),
+    "irreducible": (1, -1, 0),
+    "calibration": (0, 0, 1),
+    "dispersion": (0, 1, -1),
+    "refinement": (1, 0, -1),
+}
+FOUR_MEANS: TermFactors = {name: factors for name, factors in FOUR.items() if name != "calibration"}
 PLUGIN_REFUSALS = {name: PLUGIN_REFUSAL for name in TERMS if name != "expected"}
 ROOTS_REFUSAL = "roots of calibration losses near 0 have no standard error, nor has their mean"
 
@@ -131,7 +141,8 @@ def decompose_disagreement(
         whole = summarise(population, overall_evidence, cut, (TERMS, SPREAD), MEANS, settings, tuple(notes))
         columns = summarise(population, class_evidence, cut, (TERMS, SPREAD), MEANS, settings, tuple(notes))
         average = columns.debiased[0].scaled(1.0 / population.n_classes)
-        return _result(name, whole, columns, average, population, settings, tuple(notes))
+        found = _result(name, whole, columns, average, population, settings, tuple(notes))
+        return dataclasses.replace(found, four_labels=_four_labels(rows, population, cut, settings))
     bound = statistic.bind(population.n_classes)
     costly = bound.warn_of_cost(population.n)
     notes += [] if costly is None else [costly]
@@ -140,6 +151,20 @@ def decompose_disagreement(
     )
     columns_or_none = whole if bound.n_columns > 1 else None
     return _result(name, whole, columns_or_none, None, population, settings, tuple(notes))
+
+
+def _four_labels(
+    rows: Rows, population: Population, cut: Binned, settings: dict[str, Any]
+) -> LossTerms[Estimate] | None:
+    """Return the parts that four labels identify, on the instances that have them."""
+    counts = rows.example.batch.values
+    if population.raters[1] < 4 or not namespace(counts).isdtype(counts.dtype, "integral"):
+        return None
+    with warnings.catch_warnings():  # instances with fewer labels are counted by the estimates
+        warnings.simplefilter("ignore", UserWarning)
+        four = Population(rows, 4, mean_noted=False)
+    terms = summarise(four, four_evidence, cut, (FOUR,), FOUR_MEANS, settings, four.notes)
+    return LossTerms(**terms.debiased[0].totals(FOUR))
 
 
 def _result(
@@ -151,13 +176,12 @@ def _result(
     settings: dict[str, Any],
     notes: tuple[str, ...],
 ) -> DisagreementDecomposition:
-    terms = whole.debiased[0].totals(TERMS)
+    terms: dict[str, Any] = {**whole.debiased[0].totals(TERMS), **whole.debiased[0].totals(SPREAD)}
     spread = None if columns is None else columns.debiased[1].arrays(SPREAD)
     return DisagreementDecomposition(
         **terms,
         name=name,
         calibration_error=RootEstimate.of(terms["calibration"], "calibration_error"),
-        **whole.debiased[0].totals(SPREAD),
         plugin=DisagreementTerms(**whole.plugin.totals(TERMS, PLUGIN_REFUSALS)),
         bins=whole.bins,
         per_class=None if columns is None else DisagreementTerms(**columns.debiased[1].arrays(TERMS)),
@@ -193,6 +217,24 @@ def overall_evidence(tile: Dataset) -> Evidence:
     observed = (1.0 - same) * (raters / (raters - 1.0))
     moments = pair_moments(class_predictions(tile), per_class=False)
     return _evidence(moments.disagreement, observed, weight, moments.variance(raters))
+
+
+def four_evidence(tile: Dataset) -> Evidence:
+    """Two raters disagree; D^2 of an instance is estimated by pairs of disjoint pairs of its labels.
+
+    D = 1 - S2:  E D^2 = 1 - 2 E S2 + E S2^2,  S2^2 from (sum (c)_4 + sum over a != b (c_a)_2 (c_b)_2) / (n)_4
+    """
+    base = overall_evidence(tile)
+    mu, n, weight = ratings(tile)
+    xp = namespace(mu)
+    c = xp.round(mu * n)
+    two = c * (c - 1.0)
+    pairs = xp.sum(two, axis=0, keepdims=True)
+    disjoint = pairs**2 - xp.sum(two**2 - two * (c - 2.0) * (c - 3.0), axis=0, keepdims=True)
+    number = n * (n - 1.0)
+    square = 1.0 - 2.0 * pairs / number + disjoint / (number * (n - 2.0) * (n - 3.0))
+    phi, observed = base.predicted, base.observed
+    return Evidence(phi, observed, (base.means[0], square - 2.0 * phi * observed + phi**2), weight)
 
 
 def class_evidence(tile: Dataset) -> Evidence:

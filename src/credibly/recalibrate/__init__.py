@@ -9,6 +9,7 @@ from credibly.recalibrate.comparison import recalibration_report
 from credibly.recalibrate.credal import CredalRecalibration
 from credibly.recalibrate.curves import BetaScaling, CurveScaling, VennAbers
 from credibly.recalibrate.files import load
+from credibly.recalibrate.ignorance import IgnoranceCalibration
 from credibly.recalibrate.labelling import ColumnOrder, NoiseScaling
 from credibly.recalibrate.levels import IsotonicRecalibration, QuantileShift
 from credibly.recalibrate.location import LocationScaling
@@ -27,6 +28,7 @@ __all__ = [
     "Convergence",
     "CredalRecalibration",
     "CurveScaling",
+    "IgnoranceCalibration",
     "IsotonicRecalibration",
     "LocationScaling",
     "MatrixScaling",

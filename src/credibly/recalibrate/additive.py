@@ -5,7 +5,7 @@
 
 The penalty is a number of nats that does not grow with the data: slopes and intercepts are free if there are
 many labels, and a group of few rows stays near the map of all groups (partial pooling). With many classes, or
-classes in groups, intercepts whose frequencies show nothing stay at 0.
+by group, intercepts whose frequencies show nothing stay at 0.
 
 The members of an ensemble share the map, which maximises the likelihood of their mean: every Newton step sees
 labels shared out to members by how likely each makes them (EM).   Platt 1999; Guo et al. 2017.
@@ -94,7 +94,7 @@ def fit_additive(
     """
     problem = _Problem(data, slope, bias, groups)
     whole = None
-    if groups is not None and bias and problem.k > 2:  # what groups show beyond the map of all rows
+    if groups is not None and bias:  # what groups show beyond the map of all rows
         near = None if start is None else dataclasses.replace(start, by_group=None)
         whole, plain = fit_additive(data, slope=slope, bias=bias, penalty=penalty, start=near, rough=True)
         start = whole if start is None else start
@@ -156,7 +156,7 @@ class _Problem:
             of_all[int(self.slope) :][_quiet(off.sum(axis=0), spread.sum(axis=0))] = _FIXED
         if whole is not None:
             off, spread = self._frequencies(whole.slope * self.z + whole.intercepts[:, None])
-            added[:, int(self.slope) :][_quiet(off, spread)] = _FIXED
+            added[:, int(self.slope) :][_quiet(off[:, self.free], spread[:, self.free])] = _FIXED
         return np.vstack([of_all, added])
 
     def _frequencies(self, logits: HostArray) -> tuple[HostArray, HostArray]:
@@ -343,7 +343,8 @@ class AdditiveScaling(Recalibration):
         """Return the largest intercept and the slope in words."""
         centred = self.intercepts - (0.0 if len(self.intercepts) == 2 else self.intercepts.mean())
         worst = int(np.abs(centred).argmax())
-        words = f"{self.method} scaling, {centred[worst]:+.3g} to the logit of class {worst}"
+        event = "a right answer" if self.of_answers else f"class {worst}"
+        words = f"{self.method} scaling, {centred[worst]:+.3g} to the logit of {event}"
         words += f", slope {self.slope:.3g}" if self.fits_slope else ""
         return words if self.by_group is None else f"{words}, and by {len(self.by_group)} groups"
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 from credibly._arrays.checks import require_integer
 from credibly._arrays.errors import InputError, InputTypeError, Remedy
 from credibly._arrays.namespace import Array
-from credibly.predictions import ClassPredictions, Ensemble, as_point, cluster_codes
+from credibly.predictions import ClassPredictions, Confidence, Ensemble, as_point, cluster_codes
 from credibly.recalibrate.fit_data import FitData, checked, digest_of_predictions, fit_data
 from credibly.recalibrate.learned import declared, require_sound, shapes_of
 from credibly.recalibrate.minimum import Convergence
@@ -54,6 +54,8 @@ class Recalibration(ABC):
     notes: tuple[str, ...] = dataclasses.field(default=(), init=False, repr=False)
     zero: float | None = dataclasses.field(default=None, init=False, repr=False)
     """What stored zeros were read as in the fit; None if there were none."""
+    of_answers: bool = dataclasses.field(default=False, init=False, repr=False)
+    """Whether it was fitted on answers that are right or wrong, for its description."""
     _near: Self | None = dataclasses.field(default=None, init=False, repr=False)
     """A fit to nearly the same rows, from whose parameters this one may start."""
 
@@ -282,6 +284,7 @@ class Recalibration(ABC):
         # one that starts at another fit is applied to the rows it left out
         self.digest = data.digest if self._near is None else None
         self.convergence, self.notes = convergence, data.notes
+        self.of_answers = isinstance(predictions, Confidence)
         self.n, self.n_members = len(predictions), predictions.n_members
         self.n_classes = predictions.n_classes if isinstance(predictions, ClassPredictions) else None
         self.zero = data.scores.zero if isinstance(data, FitData) else None
@@ -292,7 +295,7 @@ class Recalibration(ABC):
             raise InputError(f"`{type(self).__name__}`", "must be fitted first", "it is not", remedy)
 
     def _require_kind(self, predictions: Any) -> None:
-        if type(predictions).__name__ not in self.kinds:
+        if not {kind.__name__ for kind in type(predictions).__mro__} & set(self.kinds):
             remedy = "Use the mean prediction, `predictions.mean()`"
             if isinstance(predictions, Ensemble):
                 remedy += ", or use TemperatureScaling or MemberTemperatures"

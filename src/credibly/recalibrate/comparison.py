@@ -192,12 +192,12 @@ def recalibration_report(
         if name in failed:
             results[name] = MethodChanges(name, "", {}, None, failure=failed[name])
         else:
-            whole, fitted = made[name]
-            moved, own_curve = tested(fitted)
-            changes = statistic_changes(before, after[name], labels, chosen, tests, moved, codes)
-            changes += rater_changes(model, fitted, labels, n_bins, codes) if counted else []
+            whole, recalibrated = made[name]
+            tests_after, curve_after = tested(recalibrated)
+            changes = statistic_changes(before, after[name], labels, chosen, tests, tests_after, codes)
+            changes += rater_changes(model, recalibrated, labels, n_bins, codes) if counted else []
             by_name = {change.name: change for change in changes}
-            results[name] = MethodChanges(name, whole.describe(), by_name, own_curve, notes=whole.notes)
+            results[name] = MethodChanges(name, whole.describe(), by_name, curve_after, notes=whole.notes)
         if progress is not None:
             progress(done, len(asked))
     settings = {"cv": folds, "n_bins": n_bins, "n_resamples": n_resamples, "seed": list(seed)}

@@ -15,6 +15,7 @@ from credibly.recalibrate.base import FORMAT, VERSION, Recalibration
 from credibly.recalibrate.chain import Chain
 from credibly.recalibrate.credal import CredalRecalibration
 from credibly.recalibrate.curves import BetaScaling, CurveScaling, VennAbers
+from credibly.recalibrate.ignorance import IgnoranceCalibration
 from credibly.recalibrate.labelling import ColumnOrder, NoiseScaling
 from credibly.recalibrate.levels import IsotonicRecalibration, QuantileShift
 from credibly.recalibrate.location import NAMES, LocationScaling
@@ -38,6 +39,7 @@ METHODS: dict[str, type[Recalibration]] = {
         VennAbers,
         MemberTemperatures,
         AlphaCalibration,
+        IgnoranceCalibration,
         CredalRecalibration,
         SpreadScaling,
         IsotonicRecalibration,

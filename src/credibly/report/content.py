@@ -112,6 +112,7 @@ PIT_TITLE = "Shares of labels below quantiles, minus their levels"
 
 FIGURE_OF = {
     "raters": "raters",
+    "ignorance": "ignorance",
     "errors": "risk-coverage",
     "coverage": "reals",
     "where": "reals",
@@ -185,7 +186,7 @@ def main_figure(evaluation: Evaluation) -> ReportFigure | None:
         return None
     curves = evaluation.curves
     label = None if evaluation.diagnosis is None else evaluation.diagnosis.effect.claim.label
-    label = 1 if len(evaluation.classes) == 2 else label
+    label = 1 if len(evaluation.classes) == 2 and evaluation.predictions.kind != "Confidence" else label
     if label is not None and curves.worst_class.target == label:
         return _reliability(curves.worst_class, "main")
     # of clusters bins alone have bands
@@ -196,7 +197,7 @@ def main_figure(evaluation: Evaluation) -> ReportFigure | None:
 
 def class_figures(evaluation: Evaluation) -> tuple[str, tuple[ReportFigure, ...]]:
     """Return a sentence about the classes and their diagrams, worst first."""
-    if evaluation.curves is None:
+    if evaluation.curves is None or evaluation.predictions.kind == "Confidence":
         return "", ()
     curves = worst_first(evaluation.curves.per_class, SHOWN_CLASSES)
     panels = [picture(curve) for curve in curves]
@@ -279,13 +280,14 @@ def page_title(evaluation: Evaluation) -> str:
 def facts(evaluation: Evaluation) -> tuple[tuple[str, str], ...]:
     """Return the header: what was evaluated, against what, with what."""
     seen = evaluation.predictions
+    labels = ("Labels", "real numbers") if seen.k is None else ("Classes K", str(seen.k))
     return (
         ("Data", str(evaluation.source.get("path") or "arrays in memory")),
         ("Predictions", seen.kind),
         ("Instances N", instances_text(seen.n, evaluation.source)),
         *([] if seen.n_clusters is None else [("Clusters", str(seen.n_clusters))]),
         *([("Members M", seen.members)] if seen.m > 1 else []),
-        ("Labels", "real numbers") if seen.k is None else ("Classes K", str(seen.k)),
+        ("Labels", "right or wrong") if seen.kind == "Confidence" else labels,
     )
 
 

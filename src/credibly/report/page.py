@@ -12,6 +12,7 @@ from credibly.evaluation import (
     CredalParts,
     Curves,
     Evaluation,
+    IgnoranceParts,
     RaterParts,
     RealParts,
     Reported,
@@ -23,6 +24,8 @@ from credibly.report import content
 from credibly.report.comparison import render_comparison, render_score_comparison
 from credibly.report.content import asked, class_figures, method_notes, null_figures
 from credibly.report.html_parts import Section, filled
+from credibly.report.ignorance import ignorance_section
+from credibly.report.monitor import render_monitor
 from credibly.report.sections import (
     audit_section,
     check_section,
@@ -36,6 +39,7 @@ from credibly.report.sets import claims_section, credal_section, validity_sectio
 from credibly.report.svg import summarised
 from credibly.results.audit import AuditResult
 from credibly.results.coverage import SetCoverage
+from credibly.results.monitor import MonitorResult
 from credibly.results.predictive import PredictiveCheck
 from credibly.results.recalibration import RecalibrationReport
 
@@ -57,17 +61,18 @@ SECTION_OF: dict[type, Callable[[Any, Evaluation], Section]] = {
     Curves: risk_coverage_section,
     ScoreParts: score_section,
     RaterParts: rater_section,
+    IgnoranceParts: ignorance_section,
     RecalibrationReport: recalibration_section,
 }
 """The section of every type of part, in the order of the page."""
 
 
-def render_report(result: Reported) -> str:
+def render_report(result: Reported | MonitorResult) -> str:
     """Return the report as HTML; the same result gives the same text, byte by byte.
 
     Parameters
     ----------
-    result : Evaluation or Comparison
+    result : Evaluation, Comparison or MonitorResult
         What to report.
 
     Returns
@@ -125,12 +130,12 @@ def _render_evaluation(evaluation: Evaluation) -> str:
     )
 
 
-def write_report(result: Reported, path: str | Path, *, overwrite: bool = False) -> Path:
+def write_report(result: Reported | MonitorResult, path: str | Path, *, overwrite: bool = False) -> Path:
     """Write the report in one step: there is never half a file.
 
     Parameters
     ----------
-    result : Evaluation or Comparison
+    result : Evaluation, Comparison or MonitorResult
         What to report.
     path : str or Path
         Where to write.
@@ -153,4 +158,5 @@ PAGE_OF: dict[type, Callable[[Any], str]] = {
     Evaluation: _render_evaluation,
     Comparison: render_comparison,
     ScoreComparison: render_score_comparison,
+    MonitorResult: render_monitor,
 }

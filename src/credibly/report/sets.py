@@ -80,7 +80,7 @@ def credal_section(parts: CredalParts, evaluation: Evaluation) -> Section:
         worst = slice(_LISTED)
         columns = {
             "region": regions.regions[worst],
-            "class": [evaluation.classes[int(place)] for place in regions.classes[worst]],
+            "class": [parts.classes[int(place)] for place in regions.classes[worst]],
             "predicted": regions.predicted[worst],
             "observed": regions.observed[worst],
             "n": map(int, regions.sizes[worst]),
@@ -139,7 +139,7 @@ def _told(parts: CredalParts, evaluation: Evaluation) -> Table:
     directions = parts.validity.details.directions[:_LISTED]
     return Table.of(
         {
-            "class": [evaluation.classes[direction.label] for direction in directions],
+            "class": [parts.classes[direction.label] for direction in directions],
             "said to happen": ["more often" if direction.more else "less often" for direction in directions],
             "n": [direction.n for direction in directions],
             "the set allows": [(direction.lower, direction.upper) for direction in directions],
@@ -168,7 +168,7 @@ def _of_weights(parts: CredalParts, level: float) -> dict[str, HypotestResult[We
 def _figures(parts: CredalParts, evaluation: Evaluation) -> list[ReportFigure]:
     figures = []
     if parts.validity.details.directions:
-        points = picture(parts.validity, "witness", class_names=evaluation.classes)
+        points = picture(parts.validity, "witness", class_names=parts.classes)
         name, margins = "Where the witness points", (1.75, 0.85, 0.35, 0.3)
         figures.append(report_figure(points, name, "sets-witness", size=(4.8, 3.8), margins=margins))
     figures += [
@@ -184,7 +184,7 @@ def _figures(parts: CredalParts, evaluation: Evaluation) -> list[ReportFigure]:
     if parts.regions is None:
         return figures
     level = evaluation.settings["level"]
-    regions = picture(parts.regions, class_names=evaluation.classes, level=level)
+    regions = picture(parts.regions, class_names=parts.classes, level=level)
     name = "Where the combination fails"
     margins = (3.4, 0.85, 0.1, 0.3)
     figures.append(report_figure(regions, name, "sets-regions", size=(7.0, 3.6), margins=margins))

@@ -208,6 +208,10 @@ class DisagreementDecomposition(RaterDecomposition, DisagreementTerms[Estimate])
         Average of `per_class` over the classes.
     class_calibration_error : Estimate or None
         Average of the signed roots of their calibration losses (D21 Table 2).
+    four_labels : LossTerms of Estimate or None
+        On the instances with four labels or more: the loss split into how far the prediction is from the
+        disagreement of each instance (epistemic = calibration + dispersion) and the rest (irreducible).
+        Unbiased. None for other statistics and soft labels, or if no instance has four labels.
     n : int
         Number of instances with enough raters.
     n_left_out : int
@@ -229,6 +233,7 @@ class DisagreementDecomposition(RaterDecomposition, DisagreementTerms[Estimate])
     per_class_observed: Estimates | None
     class_average: DisagreementTerms[Estimate] | None
     class_calibration_error: Estimate | None
+    four_labels: LossTerms[Estimate] | None = None
 
 
 @dataclasses.dataclass(frozen=True)

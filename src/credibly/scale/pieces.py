@@ -91,7 +91,7 @@ class FilePiece(Piece):
     """A file, opened again in whatever process this is; a remote one is copied for as long as it is read.
 
     `offset` tells which of all rows is the first of an .npy file of which these are some rows; None stands
-    for a whole file. `said` are further options of `load`.
+    for a whole file. `options` are those of `load`.
     """
 
     path: str

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from functools import cached_property, partial
@@ -214,6 +214,7 @@ def scan(
     classes: Sequence[str] | None = None,
     levels: Sequence[float] | None = None,
     claimed: float | None = None,
+    words: Mapping[str, float | None] | None = None,
 ) -> Rows:
     """Return a source of chunks that `evaluate`, statistics, tests and decompositions take like predictions.
 
@@ -250,8 +251,10 @@ def scan(
         process.
     skip_bad_shards : bool
         Leave out files that cannot be read or break a rule; the notes count and name them.
-    drop_invalid, normalise, columns, exclude, ignore_label, n_raters, id, classes, levels, claimed : optional
+    drop_invalid, normalise, columns, exclude, ignore_label, n_raters, id, classes : optional
         How each file is read, as for `load`. Files that need one of these are read whole, each as one chunk.
+    levels, claimed, words : optional
+        The same.
 
     Returns
     -------

@@ -198,7 +198,7 @@ def _file_pieces(
 ) -> tuple[list[Piece], list[str]]:
     """Count the rows of every file, in the engine, and cut .npy files into chunks.
 
-    Files whose rows need a choice (`said`) are read whole, each as a chunk.
+    Files whose rows need a choice (`options.of_files_only`) are read whole, each as a chunk.
     """
     pairs = list(zip(paths, labels, strict=True))
     rows = engine.map(partial(_count, options, skip_bad), pairs)

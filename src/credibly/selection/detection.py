@@ -31,10 +31,11 @@ from credibly._arrays.philox import Seed, Stream, Uniforms, as_seed, takes_rng
 from credibly._arrays.standard_errors import mean_error
 from credibly.credal import lower_entropy, nonspecificity, size, uncertainty, upper_entropy
 from credibly.credal.envelope import MAX_CLASSES
-from credibly.predictions import Belief, ClassPredictions, Dataset, Point, as_point, as_rows
+from credibly.predictions import Belief, ClassPredictions, Confidence, Dataset, Point, as_point, as_rows
 from credibly.results.base import Result
 from credibly.results.estimates import Estimate
 from credibly.selection.decisions import class_rows
+from credibly.statistics.proper import top_label
 
 FEWEST = 30
 """Events, and others, below which no interval is given: with 27 events 91 to 92 % of them held the truth."""
@@ -48,7 +49,7 @@ _CERTIFIED = 1e-10  # the upper entropies of all sets with the uniform distribut
 
 
 def _confidence(predictions: ClassPredictions) -> HostArray:
-    return np.asarray(1.0 - to_host(as_point(predictions)[0].probs).astype(np.float64).max(axis=1))
+    return np.asarray(1.0 - to_host(top_label(as_point(predictions)[0])[0]).astype(np.float64))
 
 
 def _margin(predictions: ClassPredictions) -> HostArray:
@@ -299,6 +300,8 @@ def _measured(rows: Any, sample: ClassPredictions, by: Any) -> dict[str, HostArr
         require(by, "must name at least one", "Name one.", by=by)
         return {str(name): _numbers(numbers, rows.n, str(name)) for name, numbers in by.items()}
     known = OF_ALL if isinstance(sample, Point) else {**OF_ALL, **OF_SETS}
+    if isinstance(sample, Confidence):  # a margin or an entropy would count low confidence as sure
+        known = {"confidence": _confidence}
     if isinstance(sample, Belief):  # its decomposition has no such part, and its corners are soon too many
         left_out = ("aleatoric",) if sample.n_classes <= MAX_CLASSES else ("aleatoric", "lower_entropy")
         known = {name: measure for name, measure in known.items() if name not in left_out}
@@ -330,7 +333,7 @@ def _with_ties(u: HostArray, rounding: float) -> HostArray:
 
 def _mistakes(chunk: Dataset) -> HostArray:
     """Return which answers are wrong."""
-    answers = to_host(as_point(chunk.predictions)[0].probs).argmax(axis=1)
+    answers = to_host(top_label(as_point(chunk.predictions)[0])[1])
     return np.asarray(to_host(chunk.batch.values)[0] != answers)
 
 

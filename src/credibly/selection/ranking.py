@@ -21,7 +21,7 @@ from credibly._arrays.philox import Seed, Stream, Uniforms, as_seed, takes_rng
 from credibly._arrays.progress import Progress
 from credibly._arrays.sums import count_cells
 from credibly.credal.sets import DIRICHLET_SAMPLES
-from credibly.predictions import ClassPredictions, RealPredictions, Rows, as_rows
+from credibly.predictions import ClassPredictions, Confidence, RealPredictions, Rows, as_rows
 from credibly.predictions.prediction_sets import remedy_without_probs
 from credibly.results.base import require_level
 from credibly.results.scores import EpistemicScore
@@ -444,7 +444,8 @@ def _scores(models: Models, settings: ScoreSettings, progress: Progress | None) 
         scored = scored_rows(rows, settings, dependences=True)
         target = name, to_host(scored.target.values)[0]
         first = first or target
-        require_same_labels(first, target)
+        if not isinstance(rows.example.predictions, Confidence):  # each model gives answers of its own
+            require_same_labels(first, target)
         scores[name] = summed_up(scored)
         if progress is not None:
             progress(len(scores), len(models))

@@ -83,7 +83,7 @@ class TCal(CellStatistic):
 
     def terms(self, predictions: Any, plan: Plan) -> Events:
         """Return the events of the finest bins."""
-        return dyadic_cells(predictions.probs, self.most_bins, self.target)
+        return dyadic_cells(predictions, self.most_bins, self.target)
 
     def size_of_terms(self, n: int, n_cells: int) -> float:
         """Return that of squared sums over a bin, of which n are taken away, in units of about their root."""

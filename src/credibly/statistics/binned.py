@@ -133,13 +133,13 @@ class ConfidenceECE(BinnedError):
         },
     )
 
-    def binned_values(self, probs: Array) -> Array:
+    def binned_values(self, predictions: Any) -> Array:
         """The confidence."""
-        return top_label(probs)[0]
+        return top_label(predictions)[0]
 
     def terms(self, predictions: Any, plan: Plan) -> Events:
         """Return hits in the bin of the confidence."""
-        confidence, predicted = top_label(predictions.probs)
+        confidence, predicted = top_label(predictions)
         return Events(confidence, bin_index(confidence, plan.edges, self.closed), self.n_bins, predicted)
 
 
@@ -183,7 +183,7 @@ class TopLabelECE(ConfidenceECE):
 
     def terms(self, predictions: Any, plan: Plan) -> Events:
         """Return hits in the pair of predicted class and bin."""
-        confidence, predicted = top_label(predictions.probs)
+        confidence, predicted = top_label(predictions)
         xp, bins = namespace(confidence), bin_index(confidence, plan.edges, self.closed)
         cell = xp.astype(predicted, xp.int64) * self.n_bins + xp.astype(bins, xp.int64)
         return Events(confidence, cell, self.n_bins * predictions.n_classes, predicted)
@@ -239,14 +239,15 @@ class ClasswiseECE(BinnedError):
         super().__post_init__()
         check_target(self.target, "classwise")
 
-    def binned_values(self, probs: Array) -> Array:
+    def binned_values(self, predictions: Any) -> Array:
         """Every class's probability, or that of one class."""
+        probs: Array = predictions.probs
         return event_of(probs, self.target)[0] if isinstance(self.target, int) else probs
 
     def terms(self, predictions: Any, plan: Plan) -> Events:
         """Return classes in the pair of class and bin, or one class in its bin."""
         probs = predictions.probs
-        bins = bin_index(self.binned_values(probs), plan.edges, self.closed)
+        bins = bin_index(self.binned_values(predictions), plan.edges, self.closed)
         if isinstance(self.target, int):
             chance, event = event_of(probs, self.target)
             return Events(chance, bins, self.n_bins, event)
@@ -304,13 +305,13 @@ class HosmerLemeshow(BinnedStatistic):
         super().__post_init__()
         one_of("`grouping`", self.grouping, ("class", "confidence"))
 
-    def binned_values(self, probs: Array) -> Array:
+    def binned_values(self, predictions: Any) -> Array:
         """Return the numbers that are binned: all probabilities (n, k), or the confidence (n,)."""
-        return probs if self.grouping == "class" else top_label(probs)[0]
+        return predictions.probs if self.grouping == "class" else top_label(predictions)[0]
 
     def terms(self, predictions: Any, plan: Plan) -> Events:
         """Return classes in the pair of class and bin."""
-        bins = bin_index(self.binned_values(predictions.probs), plan.edges, self.closed)
+        bins = bin_index(self.binned_values(predictions), plan.edges, self.closed)
         bins = bins if bins.ndim == 2 else bins[:, None]
         return class_cells(predictions.probs, bins, self.n_bins)
 

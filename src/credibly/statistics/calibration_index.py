@@ -81,7 +81,7 @@ class CalibrationIndex(CellStatistic):
 
     def terms(self, predictions: Any, plan: Plan) -> Events:
         """Return events in the 1024 cells of every class, of one class, or of the confidence."""
-        return dyadic_cells(predictions.probs, _CELLS, self.target)
+        return dyadic_cells(predictions, _CELLS, self.target)
 
     def value(self, sums: State) -> Array:
         """Return the index of every replicate, the mean over classes."""

@@ -73,8 +73,8 @@ def width_edges(n_bins: int) -> np.ndarray[Any, Any]:
     return edges
 
 
-def _binned(values_of: Callable[[Array], Array], rows: Dataset) -> Array:
-    return values_of(as_point(rows.predictions)[0].probs)
+def _binned(values_of: Callable[[Any], Array], rows: Dataset) -> Array:
+    return values_of(as_point(rows.predictions)[0])
 
 
 def edge_ranks(n: int, n_bins: int, closed: Closed) -> np.ndarray[Any, Any]:
@@ -191,11 +191,12 @@ def event_of(probs: Array, target: int) -> tuple[Array, Array]:
     return probs[:, target], xp.full((n,), target, dtype=label_dtype(xp, k), device=device(probs))
 
 
-def dyadic_cells(probs: Array, n_cells: int, target: TargetName) -> Events:
+def dyadic_cells(predictions: Any, n_cells: int, target: TargetName) -> Events:
     """Return `n_cells`, a power of two, cells of equal width of the confidence, of a class or of each."""
+    probs = predictions.probs
     if target == "classwise":
         return class_cells(probs, _dyadic_index(probs, n_cells), n_cells)
-    chance, event = event_of(probs, target) if isinstance(target, int) else top_label(probs)
+    chance, event = event_of(probs, target) if isinstance(target, int) else top_label(predictions)
     return Events(chance, _dyadic_index(chance, n_cells), n_cells, event)
 
 
@@ -262,7 +263,7 @@ class BinnedStatistic(CellStatistic):
         check_bins(self.n_bins, self.binning, self.closed)
 
     @abstractmethod
-    def binned_values(self, probs: Array) -> Array:
+    def binned_values(self, predictions: Any) -> Array:
         """Return the numbers that are binned, (n,) or (n, k)."""
 
     def _plan(self, rows: Rows) -> Plan:

@@ -80,7 +80,7 @@ class GeneralisedRisk(LinearStatistic):
 
     def terms(self, predictions: Any, plan: Plan) -> Outcomes:
         """Return the share of rows below, for every wrong label."""
-        confidence, predicted = top_label(predictions.probs)
+        confidence, predicted = top_label(predictions)
         values, below = plan.edges
         at = np.searchsorted(values, to_host(confidence).astype(np.float64))
         probs = predictions.probs
@@ -89,7 +89,7 @@ class GeneralisedRisk(LinearStatistic):
 
 
 def _confidence(chunk: Dataset) -> tuple[HostArray, HostArray]:
-    confidence = to_host(top_label(as_point(chunk.predictions)[0].probs)[0]).astype(np.float64)
+    confidence = to_host(top_label(as_point(chunk.predictions)[0])[0]).astype(np.float64)
     return confidence, to_host(weights_of_rows(chunk)).astype(np.float64)
 
 

@@ -127,8 +127,8 @@ def variogram_score(predictions: Any, labels: Any, *, order: float = 0.5, cluste
 
 def as_joint(predictions: Any, labels: Any) -> tuple[HostArray, HostArray]:
     """Return draws (n, s, d) and labels (n, d) on the host, checked."""
-    given = (to_host(one) if is_array(one) else one for one in (predictions, labels))
-    draws, seen = (np.asarray(one, dtype=np.float64) for one in given)
+    hosted = (to_host(array) if is_array(array) else array for array in (predictions, labels))
+    draws, seen = (np.asarray(array, dtype=np.float64) for array in hosted)
     rule = "must hold draws of d numbers per instance, (n, s, d)"
     remedy = "Pass an array of three axes."
     require(draws.ndim == 3 and draws.size > 0, rule, remedy, predictions=draws)

@@ -2,7 +2,7 @@
 
     net_benefit  1/n (true positives - t / (1 - t) false positives)
 
-Whoever acts from t on holds one missed event as bad as (1 - t) / t false alarms. Vickers and Elkin 2006.
+Acting from t on is right if a missed event is as bad as (1 - t) / t false alarms. Vickers and Elkin 2006.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ import numpy as np
 
 from credibly._arrays.errors import is_number, require
 from credibly._arrays.namespace import CACHE_ELEMENTS, Array, as_float64, is_numpy, namespace, tiles, to_host
-from credibly.predictions import label_dtype
+from credibly.predictions import Confidence, label_dtype
 from credibly.statistics.batches import gather, positive
 from credibly.statistics.linear import LinearStatistic
 from credibly.statistics.protocol import CLASS_LABELS, GROWS_WITH_N, ONE_CLASS, Plan, State, Story, Traits
@@ -85,7 +85,7 @@ class Accuracy(LinearStatistic):
 
     def terms(self, predictions: Any, plan: Plan) -> Terms:
         """Return hits: the label is the predicted class."""
-        confidence, predicted = top_label(predictions.probs)
+        confidence, predicted = top_label(predictions)
         return Events(confidence, event=predicted)
 
 
@@ -371,8 +371,12 @@ rps = RankedProbabilityScore()
 spiegelhalter_z = SpiegelhalterZ()
 
 
-def top_label(probs: Array) -> tuple[Array, Array]:
-    """Return (confidence, predicted class) from probabilities (n, k)."""
+def top_label(predictions: Any) -> tuple[Array, Array]:
+    """Return (confidence, predicted class); an answer with a stated confidence is predicted to be right."""
+    probs = predictions.probs
+    if isinstance(predictions, Confidence):
+        xp = namespace(probs)
+        return predictions.stated, xp.ones_like(probs[:, 1], dtype=label_dtype(xp, 2))
     if is_numpy(probs):
         return _top_label_numpy(probs)
     xp = namespace(probs)

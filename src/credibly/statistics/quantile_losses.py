@@ -139,13 +139,13 @@ class WeightedIntervalScore(RealMean):
     in_evaluations: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        given: Any = self.levels
-        if given is not None:
-            known = isinstance(given, (tuple, list)) and bool(given)
-            known = known and all(is_number(one) and 0 < one < 1 for one in given)
+        levels: Any = self.levels
+        if levels is not None:
+            known = isinstance(levels, (tuple, list)) and bool(levels)
+            known = known and all(is_number(level) and 0 < level < 1 for level in levels)
             remedy = "Try (0.5, 0.9)."
-            require(known, "must be coverages strictly between 0 and 1", remedy, levels=given)
-            object.__setattr__(self, "levels", tuple(map(float, given)))
+            require(known, "must be coverages strictly between 0 and 1", remedy, levels=levels)
+            object.__setattr__(self, "levels", tuple(map(float, levels)))
 
     def loss(self, predictions: RealPredictions) -> Loss:
         """Twice the mean pinball loss at the median and the ends of all intervals."""

@@ -107,14 +107,14 @@ class SkillScore(LinearStatistic):
 
     def stderr(self, bound: Linear, sums: State, labels: Labels) -> tuple[float | None, str | None]:
         """Refuse where nothing varies; otherwise ask for the influence of every row on the ratio."""
-        loss, base, _ = (to_host(one) for one in self.losses(sums))
+        loss, base, _ = map(to_host, self.losses(sums))
         if not base[0] > 0:
             return None, _ONE_CLASS
         return None, SECOND_LOOK if np.isfinite(loss[0]) else INFINITE_MEAN
 
     def influence(self, terms: Any, sums: State, labels: Labels) -> Array:
         """Return -(l_i - L) / B + L / B^2 (y_i - f) . B'(f) of every row, (n,)."""
-        loss, base, frequency = (one[0, ...] for one in self.losses(sums))
+        loss, base, frequency = (part[0, ...] for part in self.losses(sums))
         added = terms.added(labels)[0, ...]
         moved = (added[:, 1:] - frequency[None, :]) @ self.slope(frequency)
         return (loss * moved / base - (added[:, 0] - loss)) / base
@@ -166,7 +166,7 @@ class LogLossSkill(SkillScore):
     Notes
     -----
     McFadden's pseudo R squared for predictions made elsewhere. 1 is perfect, 0 no better than the base rate
-    of these labels; minus infinity if a label was given probability 0.
+    of these labels; minus infinity if a label has probability 0.
 
     Examples
     --------

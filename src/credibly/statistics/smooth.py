@@ -87,7 +87,7 @@ class SmoothECE(CellStatistic):
 
     def terms(self, predictions: Any, plan: Plan) -> Events:
         """Return events in the 1024 cells of the confidence, of one class, or of every class."""
-        return dyadic_cells(predictions.probs, _CELLS, self.target)
+        return dyadic_cells(predictions, _CELLS, self.target)
 
     def value(self, sums: State) -> Array:
         """Return the error of every replicate, the mean over classes."""

@@ -21,7 +21,7 @@ from __future__ import annotations
 import dataclasses
 from abc import abstractmethod
 from collections.abc import Iterable
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -85,13 +85,14 @@ class _Column:
 class WalkStatistic(Statistic):
     """Base of the statistics of the walk."""
 
-    def columns(self, probs: Array) -> list[_Column]:
+    def columns(self, predictions: Any) -> list[_Column]:
         """Return the predictions whose walks are looked at."""
+        probs = predictions.probs
         return [_Column.of(*event_of(probs, c)) for c in range(probs.shape[1])]
 
     def _bind(self, predictions: Predictions, plan: Plan) -> Bound:
         point, notes = as_point(predictions)
-        return WalkBound(self, self.columns(point.probs), plan, notes)
+        return WalkBound(self, self.columns(point), plan, notes)
 
     def bound_at_once(self, rows: Rows) -> tuple[Bound, Labels]:
         """Bind to all rows, or to the mean predictions of chunks, and return the labels."""
@@ -234,13 +235,13 @@ class Ecce(WalkStatistic):
         one_of("`kind`", self.kind, ("max", "range"))
         check_target(self.target, "top_label", "classwise")
 
-    def columns(self, probs: Array) -> list[_Column]:
+    def columns(self, predictions: Any) -> list[_Column]:
         """The confidence, the probability of one class, or that of every class."""
         if self.target == "classwise":
-            return super().columns(probs)
-        return [
-            _Column.of(*(event_of(probs, self.target) if isinstance(self.target, int) else top_label(probs)))
-        ]
+            return super().columns(predictions)
+        if isinstance(self.target, int):
+            return [_Column.of(*event_of(predictions.probs, self.target))]
+        return [_Column.of(*top_label(predictions))]
 
     def of_walk(self, walk: Array, column: _Column) -> Array:
         """Return the distance that the walk, with its start, covers."""
@@ -300,11 +301,11 @@ class TruthfulCE(WalkStatistic):
     def __post_init__(self) -> None:
         check_target(self.target, "classwise")
 
-    def columns(self, probs: Array) -> list[_Column]:
+    def columns(self, predictions: Any) -> list[_Column]:
         """The probability of one class, or that of every class."""
         if isinstance(self.target, int):
-            return [_Column.of(*event_of(probs, self.target))]
-        return super().columns(probs)
+            return [_Column.of(*event_of(predictions.probs, self.target))]
+        return super().columns(predictions)
 
     def of_walk(self, walk: Array, column: _Column) -> Array:
         """Return the sum over thresholds between neighbouring predictions; equal ones have none."""

@@ -172,7 +172,7 @@ def test_wrong_seeds(rng):
 @pytest.mark.parametrize("chance", [1e-9, 0.3, 0.9, 1 - 2**-53])
 def test_below_a_chance_are_the_uniforms_that_are(chance: float) -> None:
     uniforms, replicates, n = Uniforms((3, 4), Stream.COINS), slice(2, 4), 2**15 + 7
-    expected = uniforms.block(replicates, slice(0, n)) < chance
+    expected = uniforms.draw(replicates, slice(0, n)) < chance
     assert np.array_equal(uniforms.below(chance, replicates, n), expected)
 
 

@@ -22,7 +22,17 @@ from credibly.recalibrate.files import NAMED
 from credibly.selection.settings import MEASURES
 
 # flags that are about another thing in another verb, and so have rows of their own
-OWN = {"--margin", "--power", "--method", "--weights", "--hypothesis", "--n-resamples", "--n-bins", "--out"}
+OWN = {
+    "--margin",
+    "--power",
+    "--method",
+    "--weights",
+    "--hypothesis",
+    "--n-resamples",
+    "--n-bins",
+    "--out",
+    "--fail-on",
+}
 
 
 def test_one_option_is_one_thing_in_every_verb() -> None:

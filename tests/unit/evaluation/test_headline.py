@@ -635,7 +635,8 @@ def test_a_class_within_its_bounds_is_not_called_outside(score: float, says: str
     validity = dataclasses.replace(tested, pvalue=0.01, details=details)
     verdict = Verdict("conflict", "witness", "truth outside the set", {}, "", "", None, None)
     parts = CredalParts(validity, {}, None, (verdict,), np.arange(50), 50)
-    answer = _credal(parts, "?", cast(Any, SimpleNamespace(classes=("0", "1", "2"))))
+    sets = SimpleNamespace(example=SimpleNamespace(predictions=None))
+    answer = _credal(parts, "?", cast(Any, SimpleNamespace(options=("0", "1", "2"), sets=sets)))
     assert says in answer.sentence
     assert answer.sentence.endswith("(p = 0.01).")
 

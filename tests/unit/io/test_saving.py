@@ -24,6 +24,7 @@ def simplex(*shape: int, dtype: Any = np.float64) -> np.ndarray:
 LOWER = np.array([[0.1, 0.2, 0.3], [0.0, 0.5, 0.1]])
 PREDICTIONS = {
     "point": cr.Point(simplex(6, 3)),
+    "confidence": cr.Confidence(simplex(6, 2)[:, 1]),
     "point float32": cr.Point(simplex(6, 3, dtype=np.float32)),
     "ensemble": cr.Ensemble(simplex(6, 4, 3)),
     "more members than instances": cr.Ensemble(simplex(2, 5, 3)),

@@ -141,7 +141,11 @@ def test_a_page_says_which_class_is_worst_and_counts_the_hidden() -> None:
     curves = [curve(f"class {place}", shift) for place, shift in enumerate([0.0, 0.2, 0.1, 0.2])]
 
     def said(n_classes: int) -> str:
-        evaluation = SimpleNamespace(curves=SimpleNamespace(per_class=curves), classes=["x"] * n_classes)
+        evaluation = SimpleNamespace(
+            curves=SimpleNamespace(per_class=curves),
+            classes=["x"] * n_classes,
+            predictions=SimpleNamespace(kind="Point"),
+        )
         return class_figures(evaluation)[0]  # type: ignore[arg-type]
 
     # 0.1 * 0.1 + 0.6 * 0.3

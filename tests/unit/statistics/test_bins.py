@@ -19,8 +19,8 @@ LIBRARIES = {"numpy": np, "torch": torch, "strict": array_api_strict}
 class FirstColumn(ClasswiseECE):
     """Bins of the probability of the first class alone."""
 
-    def binned_values(self, probs):
-        return probs[:, 0]
+    def binned_values(self, predictions):
+        return predictions.probs[:, 0]
 
 
 def edges_of(values, n_bins: int, binning: str, closed: str):

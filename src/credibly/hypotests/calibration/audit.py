@@ -43,6 +43,7 @@ from credibly.hypotests.resampling.pvalues import HYPOTHESIS, fewest_resamples
 from credibly.predictions import (
     Belief,
     ClassPredictions,
+    Confidence,
     Ensemble,
     Intervals,
     Predictions,
@@ -296,7 +297,7 @@ def _measures(
             f"classes were not counted one by one, because there are {k}; request it with `measures`"
         )
     if asked is None and k == 2:  # the confidence is about the event too
-        chosen = ("classes",)
+        chosen = ("confidence",) if isinstance(predictions, Confidence) else ("classes",)
     measures: list[AuditMeasure] = []
     for name in chosen:
         if name == "classes":  # of two the second tells all about the first

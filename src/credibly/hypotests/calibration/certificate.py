@@ -31,7 +31,7 @@ import numpy as np
 
 from credibly._arrays.errors import UnsupportedError, require
 from credibly._arrays.namespace import as_float64, namespace
-from credibly.predictions import Classes, ClassPredictions, Dataset, Rows, as_point, as_rows
+from credibly.predictions import Classes, ClassPredictions, Confidence, Dataset, Rows, as_point, as_rows
 from credibly.predictions.passes import detached
 from credibly.results.base import require_level, require_margin
 from credibly.results.certificates import Certificate, EquivalenceDetails
@@ -136,7 +136,8 @@ def average_gaps(rows: Rows, level: float = 0.95) -> tuple[Certificate, ...]:
     """
     gap = certificate(rows, statistic="confidence_gap", level=level)
     predictions = rows.example.predictions
-    if not isinstance(predictions, ClassPredictions) or predictions.n_classes != 2:
+    two = isinstance(predictions, ClassPredictions) and predictions.n_classes == 2
+    if not two or isinstance(predictions, Confidence):
         return (gap,)
     events, stated = (sum(column) for column in zip(*rows.map(_events), strict=True))
     names = rows.example.classes
@@ -226,7 +227,7 @@ def _is_gap(statistic: Statistic) -> bool:
 
 def _totals(chunk: Dataset) -> tuple[float, float]:
     """Return the number of hits and the sum of confidences."""
-    confidence, predicted = top_label(as_point(chunk.predictions)[0].probs)
+    confidence, predicted = top_label(as_point(chunk.predictions)[0])
     xp = namespace(confidence)
     hits = chunk.batch.values[0, :] == predicted
     return float(xp.sum(xp.astype(hits, xp.float64))), float(xp.sum(as_float64(confidence)))

@@ -252,7 +252,7 @@ class _Groups:
     @classmethod
     def of(cls, point: Point, target: int | str, codes: HostArray | None) -> _Groups:
         if target == "top_label":
-            values, event = top_label(point.probs)
+            values, event = top_label(point)
         else:
             values, event = point.probs[:, int(target)], int(target)
         probs = to_host(values).astype(np.float64)

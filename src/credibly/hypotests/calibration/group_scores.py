@@ -206,18 +206,21 @@ class _Scores:
 
 def _of_classes(scoring: Scoring, chunk: Dataset) -> _Scores:
     """Return scores of classes whose labels are drawn from the mean prediction."""
-    probs, labels = as_point(chunk.predictions)[0].probs, chunk.batch.values
+    point = as_point(chunk.predictions)[0]
+    probs, labels = point.probs, chunk.batch.values
     on_device = on_accelerator(probs)
     if not on_device:
         probs, labels = to_host(probs), to_host(labels)
+        point = point.replace_rows(probs=probs)
     cells = _cells(chunk)
     draw: Callable[[], Drawing] = partial(Replicates, probs, scoring.seed, chunk.start)
     if on_device:  # rows in the order of their cells are counted by one running sum
         short = np.uint16 if scoring.n_cells <= 2**16 else np.intp  # short numbers are sorted by digits
         order = like(np.argsort(cells.astype(short), kind="stable"), probs)
         probs, labels, cells = probs[order, :], labels[:, order], like(cells, probs)[order]
+        point = point.replace_rows(probs=probs)
         draw = partial(_in_order, draw(), order)
-    confidence, predicted = top_label(probs)
+    confidence, predicted = top_label(point)
     terms = [Events(probs)] if any(measure.kind == "class" for measure in scoring.measures) else []
     width = sum(term.n_cells for term in terms)
     columns = [width if measure.label is None else measure.label for measure in scoring.measures]
@@ -247,7 +250,7 @@ def _of_sets(scoring: Scoring, chunk: Dataset) -> Iterator[_Scores]:
     replicates drawn there bound the tail of every truth in the set. All events see the same uniform numbers.
     """
     lower, upper = (to_host(as_float64(bound)) for bound in singleton_bounds(as_set(chunk.predictions)))
-    predicted = to_host(top_label(as_point(chunk.predictions)[0].probs)[1]).astype(np.intp)
+    predicted = to_host(top_label(as_point(chunk.predictions)[0])[1]).astype(np.intp)
     labels, rows = to_host(chunk.batch.values), np.arange(len(chunk))
     for measure in scoring.measures:
         column: Any = predicted if measure.label is None else measure.label

@@ -59,8 +59,10 @@ def joint_test(
 
     Notes
     -----
-    Predictions of each number on its own may be right and their dependence wrong: the variogram score sees
-    that. Exact for any number of draws. Cost: n s squared d for the table, then n per exchange.
+    Predictions of each number on its own may be right and their dependence wrong, which the variogram score
+    sees. Draws that depend on each other more than labels do are found with few rows; labels that depend on
+    each other more than draws do need many. Exact for any number of draws. Cost: n s d max(s, d) for the
+    table, then n per exchange.
 
     References
     ----------

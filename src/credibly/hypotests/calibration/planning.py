@@ -136,7 +136,7 @@ def plan_labels(
 
 def _sums(shift: float, chunk: Dataset) -> tuple[float, ...]:
     """Return sums of confidence, its variance, and variances with a gap."""
-    c = as_float64(top_label(as_point(chunk.predictions)[0].probs)[0])
+    c = as_float64(top_label(as_point(chunk.predictions)[0])[0])
     xp = namespace(c)
     low, high = xp.clip(c - shift, 0.0, 1.0), xp.clip(c + shift, 0.0, 1.0)
     return tuple(float(xp.sum(values)) for values in (c, c * (1 - c), low * (1 - low), high * (1 - high)))

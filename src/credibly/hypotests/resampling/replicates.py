@@ -149,7 +149,7 @@ class Replicates:
                 if i.size:
                     tied.append((d + part.start, i + span.start, piece))
         if tied:
-            d, i, piece = (np.concatenate(found) for found in zip(*tied, strict=True))
+            d, i, piece = map(np.concatenate, zip(*tied, strict=True))
             out[d, i] = self._settled(piece, d + reps.start, i)
         return Classes(like(out, self.probs), self.k)
 
@@ -174,7 +174,8 @@ class Replicates:
         steps = self.steps[:, row]
         floor = np.floor(steps)
         passed = (piece > floor) | ((piece == floor) & (rest >= steps - floor))
-        return np.asarray(passed.sum(axis=0))
+        labels: HostArray = np.add.reduce(passed, axis=0)
+        return labels
 
     def _draw_many(self, out: Array, replicate: int, row: int) -> None:
         """Find the number of passed steps by bisection."""

@@ -183,8 +183,8 @@ def _evaluate(asked: Sequence[tuple[Draw, list[Wish]]], first: Request, by_membe
         sum(wish.target.statistic is not None or not isinstance(predictions, Gaussian) for wish in wishes)
         for _, wishes in asked
     )
-    small = by_members or isinstance(predictions, (Gaussian, Samples)) or is_numpy(predictions._leading)
-    fits = whole is not None and (not small or len(whole) <= _rows_of_part(predictions, tables))
+    bounded = by_members or isinstance(predictions, (Gaussian, Samples))
+    fits = whole is not None and len(whole) <= _rows_of_part(predictions, tables, bounded=bounded)
 
     def is_summed(wish: Wish) -> bool:
         return not fits and (wish.target.additive or _is_part(wish))
@@ -211,13 +211,13 @@ def _evaluate(asked: Sequence[tuple[Draw, list[Wish]]], first: Request, by_membe
         at_once(rest[order][1], jobs, seen.batch, drawing, n_resamples, share_of(progress, order, len(rest)))
 
 
-def _rows_of_part(predictions: Predictions, n_targets: int) -> int:
-    """Return how many rows are worked on at a time: they fit the budget, and many rows stay in cache."""
-    most = rows_at_once(predictions, n_targets)
-    if not isinstance(predictions, ClassPredictions) or not is_numpy(predictions._leading):
-        return most
-    k = predictions.n_classes
-    return most if len(predictions) * k <= _MANY_ELEMENTS else min(most, max(_FEW, _PART_ELEMENTS // k))
+def _rows_of_part(predictions: Predictions, n_targets: int, *, bounded: bool = True) -> int:
+    """Return how many rows are worked on at a time: many stay in cache, `bounded` ones fit the budget."""
+    leading = predictions._leading
+    most: int = rows_at_once(predictions, n_targets) if bounded else leading.shape[0]
+    k = leading.shape[-1]
+    many = isinstance(predictions, ClassPredictions) and leading.shape[0] * k > _MANY_ELEMENTS
+    return min(most, max(_FEW, _PART_ELEMENTS // k)) if many and is_numpy(leading) else most
 
 
 def comes_in_parts(statistic: Statistic, rows: Rows) -> bool:

@@ -1,0 +1,1 @@
+"""Definitions and vectors that judge any package for calibration and uncertainty, credibly included."""

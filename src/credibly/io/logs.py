@@ -1,0 +1,456 @@
+"""Logs of language models: one question after the other, of whichever program wrote them.
+
+Read are samples of lm-evaluation-harness, logs of Inspect (JSON, or `.eval`, a zip of JSON files),
+`per_instance_stats.json` of HELM, responses in OpenAI's format (chat, completions, batch), and plain
+records such as {"question": ..., "options": [...], "answer": "B", "logprobs": [...]}. Only what is needed of
+a line is kept, so that JSON lines can be larger than the memory. `questions` makes arrays of them.
+"""
+
+from __future__ import annotations
+
+import codecs
+import dataclasses
+import gzip
+import json
+import math
+import struct
+import sys
+import zipfile
+import zlib
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager
+from typing import IO, Any
+
+from credibly._arrays.errors import FileError
+from credibly.io.extras import pip, require_module
+from credibly.io.limits import reading
+from credibly.io.roles import Content
+from credibly.io.text import from_json, read_json_lines, read_json_value
+
+_BLOCK = 2**20
+_SCALARS = (str, int, float, bool)
+_LONGEST = 80
+"""Characters of a field that can be the name of a group."""
+INSPECT_VERSIONS = (1, 2)
+ANSWER_WORDS = ("answer", "correct_answer", "answer_index", "target", "gold", "label", "ideal", "answer_key")
+CORRECT_WORDS = ("correct", "is_correct", "right", "judges")
+CONFIDENCE_WORDS = ("confidence", "stated_confidence", "verbalized_confidence")
+_OPTION_WORDS = ("options", "choices")
+_LOGPROB_WORDS = ("logprobs", "log_probs", "top_logprobs", "loglikelihoods")
+_ID_WORDS = ("id", "question_id", "doc_id", "custom_id")
+_MEMBER_WORDS = ("prompt_id", "template", "template_id", "temperature", "seed", "member", "run")
+
+
+@dataclasses.dataclass(slots=True)
+class Question:
+    """What a log says of one question, as far as it is needed; what it does not say is None.
+
+    `logprobs` has one entry per option: a number, a list of numbers of its tokens, or None where it is not
+    listed; `tokens` are the probabilities of first tokens by their text, of which options are picked.
+    `answer` is the right option or answer, `correct` what the answer was judged to be, by one judge or
+    several. `lengths` are those of the options as text, `member` tells requests for one question apart,
+    `others` is the probability of listed tokens that are no option, and `before` how many tokens come before
+    the answer.
+    """
+
+    id: Any = None
+    options: list[str] | None = None
+    logprobs: list[Any] | None = None
+    tokens: dict[str, float] | None = None
+    chosen: str | None = None
+    confidence: Any = None
+    source: str | None = None
+    samples: list[Any] | None = None
+    answer: Any = None
+    correct: Any = None
+    member: Any = None
+    lengths: list[int] | None = None
+    others: float | None = None
+    before: int = 0
+    filter: str | None = None
+    fields: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+
+
+@dataclasses.dataclass
+class Log:
+    """Questions of a log, and lines that could not be read."""
+
+    program: str
+    questions: list[Question]
+    broken: list[tuple[str, str]] = dataclasses.field(default_factory=list)
+
+
+def _is_log(first: Any) -> bool:
+    """Tell whether records like the first are those of a log."""
+    return isinstance(first, dict) and _reader_of(first) is not None
+
+
+def log_content(form: str, path: str, records: Iterator[tuple[str, Any]]) -> Content:
+    """Read the records of a log, each with the place where it stands; a broken one comes as an error."""
+    log: Log | None = None
+    known: tuple[str, Callable[[dict[str, Any]], list[Question]]] | None = None
+    keys: tuple[str, ...] = ()
+    for place, record in records:
+        if isinstance(record, FileError):
+            if log is None:
+                raise record
+            log.broken.append((place, record.evidence))
+            continue
+        same = known is not None and isinstance(record, dict) and tuple(record) == keys
+        found = known if same else _reader_of(record) if isinstance(record, dict) else None
+        keys = tuple(record) if isinstance(record, dict) else ()
+        if log is None or known is None:
+            if found is None:
+                raise _unknown(path, place, record)
+            known, log = found, Log(found[0], [])
+        if found is None or found[0] != known[0]:
+            problem = f"it holds {_held(record)}, unlike the records before"
+            log.broken.append((place, problem))
+            continue
+        try:
+            log.questions += known[1](record)
+        except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
+            log.broken.append((place, f"{type(error).__name__}: {str(error)[:80]}"))
+    if log is None or not log.questions:
+        broken = log.broken[0] if log is not None and log.broken else (f"'{path}'", "it is empty")
+        raise FileError(broken[0], "must hold questions", broken[1], "Check how it was made.")
+    return Content(form, {}, table={}, log=log)
+
+
+def _reader_of(record: dict[str, Any]) -> tuple[str, Callable[[dict[str, Any]], list[Question]]] | None:
+    """Return which program wrote a record, and what reads it; None if it is that of no log."""
+    keys = record.keys()
+    if "doc_id" in keys and ("resps" in keys or "filtered_resps" in keys):
+        return "lm-evaluation-harness", _of_harness
+    if "instance_id" in keys and "stats" in keys:
+        return "HELM", _of_helm
+    if "scores" in keys and "output" in keys and "epoch" in keys:
+        return "Inspect", _of_inspect
+    body, wrapped = _body(record), "custom_id" in keys and ("response" in keys or "error" in keys)
+    named = str(body.get("object", "")).startswith(("chat.completion", "text_completion"))
+    choices = body.get("choices") or ()
+    scored = any(isinstance(one, dict) and "logprobs" in one for one in choices)
+    if wrapped or ("choices" in body and (named or scored)):
+        return "OpenAI-style responses", _of_response
+    return ("", of_plain) if _is_plain(record) else None
+
+
+def _is_plain(record: Mapping[str, Any]) -> bool:
+    says = any(name in record for name in (*_LOGPROB_WORDS, *CONFIDENCE_WORDS))
+    asks = any(name in record for name in (*_OPTION_WORDS, "question"))
+    judged = any(name in record for name in (*CORRECT_WORDS, "answer", "correct_answer", "ideal"))
+    samples = record.get("samples")
+    sampled = isinstance(samples, list) and (asks or "answer" in record)
+    return (says and (asks or judged)) or sampled
+
+
+def _unknown(path: str, place: str, record: Any) -> FileError:
+    rule = "must be a log of lm-evaluation-harness, Inspect, HELM, in OpenAI's format, or plain records"
+    remedy = 'Write a record per line: {"options": [...], "answer": ..., "logprobs": [...]}.'
+    return FileError(place or f"'{path}'", rule, f"it holds {_held(record)}", remedy)
+
+
+def _held(record: Any) -> str:
+    return ", ".join(map(str, list(record)[:8])) if isinstance(record, dict) else type(record).__name__
+
+
+# ----------------------------------------------------------------------------------------- one file, streamed
+
+
+def lines_of(path: str) -> Iterator[tuple[str, Any]]:
+    """Yield the JSON records of the lines of a file, one at a time, and errors for those that are broken."""
+    with reading(path, ".jsonl"), _opened(path) as file:
+        for number, line in enumerate(file, 1):
+            text = line.strip().removeprefix(codecs.BOM_UTF8)
+            if not text:
+                continue
+            place = f"'{path}' line {number}"
+            try:
+                yield place, json.loads(text.decode("utf-8"))
+            except (ValueError, RecursionError) as error:
+                yield place, FileError(place, "must be a JSON object", str(error)[:80], "Correct it.")
+
+
+def _opened(path: str) -> AbstractContextManager[IO[bytes]]:
+    with open(path, "rb") as file:  # noqa: PTH123 - the path as given
+        packed = file.read(2) == b"\x1f\x8b"
+    return gzip.open(path) if packed else open(path, "rb")  # type: ignore[return-value]  # noqa: PTH123
+
+
+def read_lines(path: str) -> Content:
+    """Read JSON lines: a log one line at a time, and anything else as a table."""
+    _, first = next(lines_of(path), ("", None))
+    return log_content(".jsonl", path, lines_of(path)) if _is_log(first) else read_json_lines(path)
+
+
+def read_json(path: str) -> Content:
+    """Read a JSON file: a log, or arrays by their names."""
+    value = read_json_value(path)
+    if isinstance(value, dict) and {"eval", "version", "status"} <= value.keys():
+        _require_version(path, value)
+        samples = enumerate(value.get("samples") or [])
+        return log_content(".json", path, ((f"'{path}': sample {at}", one) for at, one in samples))
+    if isinstance(value, list) and value and _is_log(value[0]):
+        return log_content(".json", path, ((f"'{path}': record {at}", one) for at, one in enumerate(value)))
+    return from_json(value, path)
+
+
+def archive_content(path: str) -> Content:
+    """Read an `.eval` file of Inspect: its samples, one at a time."""
+    with reading(path, ".eval"), zipfile.ZipFile(path) as archive:
+        names = set(archive.namelist())
+        headers = [name for name in ("header.json", "_journal/start.json") if name in names]
+        if not headers:
+            raise FileError(f"'{path}'", "must be a log of Inspect", "it has no header.json", "Check it.")
+        _require_version(path, json.loads(_unpacked(archive, headers[0])))
+        samples = sorted(name for name in names if name.startswith("samples/") and name.endswith(".json"))
+        records = ((f"'{path}': {name}", json.loads(_unpacked(archive, name))) for name in samples)
+        return log_content(".eval", path, records)
+
+
+_ZSTANDARD = 93
+
+
+def _unpacked(archive: zipfile.ZipFile, name: str) -> bytes:
+    """Return a file of an archive; Inspect packs with Zstandard, which Python itself reads from 3.14 on."""
+    info = archive.getinfo(name)
+    if info.compress_type != _ZSTANDARD or sys.version_info >= (3, 14):
+        return archive.read(name)
+    arrow = require_module("pyarrow", f"'{archive.filename}'", pip("parquet"))
+    file = archive.fp
+    assert file is not None
+    file.seek(info.header_offset + 26)  # the lengths of name and extra field stand there, and the data after
+    lengths = struct.unpack("<HH", file.read(4))
+    file.seek(sum(lengths), 1)
+    packed = file.read(info.compress_size)
+    return bytes(arrow.decompress(packed, decompressed_size=info.file_size, codec="zstd"))
+
+
+def _require_version(path: str, value: dict[str, Any]) -> None:
+    if value.get("version") not in INSPECT_VERSIONS:
+        rule = f"must be a log of Inspect, version {' or '.join(map(str, INSPECT_VERSIONS))}"
+        remedy = "Convert it with `inspect log convert`, or write plain records."
+        raise FileError(f"'{path}'", rule, f"its version is {value.get('version')!r}", remedy)
+
+
+def is_archive(names: list[str]) -> bool:
+    """Tell whether a zip archive with these names is a log of Inspect."""
+    return "header.json" in names or any(name.startswith("_journal/") for name in names)
+
+
+# ------------------------------------------------------------------------------------------------ programs
+
+
+def _of_harness(record: dict[str, Any]) -> list[Question]:
+    doc = _object(record.get("doc"))
+    answers = record.get("filtered_resps") or record["resps"]
+    found = Question(record["doc_id"], answer=record.get("target"), fields=_fields(doc))
+    found.filter = record.get("filter")
+    pairs = [_likelihood(one) for one in answers] if isinstance(answers, list) else []
+    if pairs and all(one is not None for one in pairs):
+        found.logprobs = _compact(pairs)
+        texts = _continuations(record.get("arguments"))
+        if len(texts) == len(pairs):
+            found.options = _shared(one.strip() for one in texts)
+            found.lengths = _shared(map(_length, texts))
+        return [found]
+    generated = _flat(record["resps"])
+    found.samples = generated if len(generated) > 1 else None
+    found.correct, found.confidence = (
+        _first(record, ("exact_match", "acc", "correct")),
+        record.get("confidence"),
+    )
+    return [found]
+
+
+def _object(value: Any) -> dict[str, Any]:
+    """Return a JSON object; an empty one for anything else."""
+    return value if isinstance(value, dict) else {}
+
+
+def _likelihood(response: Any) -> float | None:
+    """Return the log-likelihood of [["-1.2", "False"]], ["-1.2", "False"] or (-1.2, false)."""
+    while isinstance(response, (list, tuple)) and len(response) == 1:
+        response = response[0]
+    if not isinstance(response, (list, tuple)) or len(response) != 2 or isinstance(response[0], list):
+        return None
+    if str(response[1]) not in ("True", "False", "true", "false", "0", "1"):
+        return None
+    return float(response[0])
+
+
+def _continuations(arguments: Any) -> list[str]:
+    """Return the text of every option: the second argument of each request."""
+    given = list(arguments.values()) if isinstance(arguments, dict) else arguments
+    found = []
+    for one in given if isinstance(given, list) else ():
+        parts = list(one.values()) if isinstance(one, dict) else one
+        if isinstance(parts, (list, tuple)) and len(parts) > 1 and isinstance(parts[1], str):
+            found.append(parts[1])
+    return found
+
+
+def _length(text: str) -> int:
+    return max(1, len(text.strip()))
+
+
+def _flat(value: Any) -> list[Any]:
+    return [inner for one in value for inner in _flat(one)] if isinstance(value, list) else [value]
+
+
+def _of_helm(record: dict[str, Any]) -> list[Question]:
+    stats: dict[str, Any] = {}
+    for one in record["stats"]:
+        stats.setdefault(_object(one["name"]).get("name", one["name"]), one.get("mean", one.get("sum")))
+    fields = {name: record.get(name) for name in ("perturbation", "train_trial_index")}
+    fields["perturbation"] = _object(fields["perturbation"]).get("name", "none")
+    passage = {"passage": record["instance_id"]}  # perturbed versions of one instance belong together
+    judged = _first(stats, ("exact_match", "quasi_exact_match", "quasi_prefix_exact_match"))
+    found = Question(record["instance_id"], correct=judged, fields={**fields, **passage})
+    found.confidence, found.source = stats.get("max_prob"), "measured"
+    return [found]
+
+
+_INSPECT_GRADES = {"C": True, "I": False, "N": None}  # no answer is no verdict
+
+
+def _of_inspect(record: dict[str, Any]) -> list[Question]:
+    score = _object(next(iter(_object(record.get("scores")).values()), None))
+    metadata, more = _object(record.get("metadata")), _object(score.get("metadata"))
+    found = Question(record["id"], answer=record.get("target"), fields=_fields(metadata))
+    found.correct, found.member = score.get("value"), record.get("epoch")
+    if isinstance(found.correct, str):
+        found.correct = _INSPECT_GRADES.get(found.correct, found.correct)
+    if record.get("choices"):
+        found.options = _shared(chr(65 + at) for at in range(len(record["choices"])))
+    choices = _object(record.get("output")).get("choices") or [{}]
+    _take_tokens(found, choices[0].get("logprobs"))
+    found.chosen = score.get("answer") if isinstance(score.get("answer"), str) else None
+    found.confidence = _first({**metadata, **more}, CONFIDENCE_WORDS)
+    return [found]
+
+
+def _body(record: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the response itself, which a batch wraps in {"custom_id": ..., "response": {"body": ...}}."""
+    response = record.get("response")
+    if isinstance(response, dict):
+        body = response.get("body", response)
+        return body if isinstance(body, dict) else {}
+    return record
+
+
+def _of_response(record: dict[str, Any]) -> list[Question]:
+    body = _body(record)
+    found = Question(record.get("custom_id", record.get("id", body.get("id"))), fields=_fields(record))
+    _take_plain(found, record)
+    choices = body.get("choices") or []
+    texts = [(one.get("message") or {}).get("content", one.get("text")) for one in choices]
+    if len(choices) > 1:
+        found.samples = texts
+        return [found]
+    if choices:
+        _take_tokens(found, choices[0].get("logprobs"))
+        found.chosen = texts[0]
+    return [found]  # one that failed states nothing, and is counted
+
+
+def _take_tokens(found: Question, logprobs: Any) -> None:
+    """Take the listed tokens at the place of the answer: the first single letter, else the first token."""
+    if not isinstance(logprobs, dict):
+        return
+    places: list[tuple[str, dict[str, float]]] = []
+    if isinstance(logprobs.get("content"), list):  # chat
+        for one in logprobs["content"]:
+            listed = {top["token"]: float(top["logprob"]) for top in one.get("top_logprobs") or ()}
+            places.append((one["token"], {one["token"]: float(one["logprob"]), **listed}))
+    elif isinstance(logprobs.get("tokens"), list):  # completions
+        tops = logprobs.get("top_logprobs") or [None] * len(logprobs["tokens"])
+        for token, number, top in zip(logprobs["tokens"], logprobs["token_logprobs"], tops, strict=False):
+            if number is not None:
+                places.append((token, {token: float(number), **(top or {})}))
+    elif isinstance(logprobs.get("top_logprobs"), list) and logprobs["top_logprobs"]:
+        places = [("", {str(name): float(one) for name, one in (logprobs["top_logprobs"][0] or {}).items()})]
+    if not places:
+        return
+    at = next((at for at, (token, _) in enumerate(places) if len(spelled(token)) == 1), 0)
+    found.tokens = {token: math.exp(number) for token, number in places[at][1].items()}
+    found.before = at
+
+
+def spelled(token: str) -> str:
+    """Return a token without what stands around an option: " B", "(B)" and "B." are B."""
+    return token.strip(" \t\n()[].:,*\"'\u2581\u0120")
+
+
+def of_plain(record: dict[str, Any]) -> list[Question]:
+    """Return the question of a plain record."""
+    found = Question(_first(record, _ID_WORDS), fields=_fields(record))
+    _take_plain(found, record)
+    given = _first(record, _LOGPROB_WORDS)
+    first = given[0] if isinstance(given, list) and given else None
+    if isinstance(given, dict) and {"content", "tokens", "top_logprobs"} & given.keys():
+        _take_tokens(found, given)
+    elif isinstance(given, dict) and found.options is not None and set(given) <= set(found.options):
+        found.logprobs = [given.get(name) for name in found.options]
+    elif isinstance(given, dict):
+        found.tokens = {str(name): math.exp(float(one)) for name, one in given.items() if one is not None}
+    elif isinstance(first, dict) and "token" in first:
+        found.tokens = {str(one["token"]): math.exp(float(one["logprob"])) for one in given or ()}
+    elif isinstance(first, dict):
+        _take_tokens(found, {"top_logprobs": given})
+    elif isinstance(given, list):
+        found.logprobs = _compact(given)
+    return [found]
+
+
+def _take_plain(found: Question, record: Mapping[str, Any]) -> None:
+    """Take what plain records call by its name."""
+    options = _first(record, _OPTION_WORDS)
+    if isinstance(options, (list, dict)) and not any(isinstance(one, dict) for one in options):
+        found.options = _shared(map(str, options))
+        found.lengths = _shared(map(_length, found.options))
+    found.samples = record["samples"] if isinstance(record.get("samples"), list) else None
+    found.confidence, found.correct = _first(record, CONFIDENCE_WORDS), _first(record, CORRECT_WORDS)
+    found.answer, found.member = _first(record, ANSWER_WORDS), _first(record, _MEMBER_WORDS)
+    found.source = _first(record, ("provenance", "confidence_source"))
+
+
+def _first(record: Mapping[str, Any], names: Iterable[str]) -> Any:
+    """Return the first entry of these names that is there and is not null."""
+    return next((record[name] for name in names if record.get(name) is not None), None)
+
+
+_SHARED: dict[Any, Any] = {}
+_MOST_SHARED = 10_000
+
+
+def _shared(values: Iterable[Any]) -> list[Any]:
+    """Return a list that equal ones share: a log has one for each of many questions."""
+    entries = [*values]
+    if len(_SHARED) > _MOST_SHARED:
+        _SHARED.clear()
+    made: list[Any] = _SHARED.setdefault((list, *entries), entries)
+    return made
+
+
+def _compact(numbers: list[Any]) -> Any:
+    """Return numbers without an object for each, if all are there."""
+    return array("d", numbers) if all(isinstance(one, float) for one in numbers) else numbers
+
+
+_TAKEN = {*ANSWER_WORDS, *CORRECT_WORDS, *CONFIDENCE_WORDS, *_ID_WORDS}
+_TAKEN |= {"question", "prompt", "input", "samples", "object"}
+
+
+def _fields(doc: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return short fields of a question that can form groups."""
+    found = {
+        str(name): value
+        for name, value in doc.items()
+        if name not in _TAKEN and isinstance(value, _SCALARS) and len(str(value)) <= _LONGEST
+    }
+    if "passage" in doc:  # the same text is the same passage
+        found["passage"] = zlib.crc32(str(doc["passage"]).encode("utf-8", "replace"))
+    made: dict[str, Any] = _SHARED.setdefault((dict, *found, *map(str, found.values())), found)
+    return made

@@ -1,0 +1,427 @@
+"""From questions of a log to arrays: options as points or sets, answers with a confidence, repeated answers.
+
+Options with log-probabilities come first, then stated confidences, then samples. What a row does not have is
+counted by reason; nothing is divided by its sum unless a note says so.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from credibly._arrays.errors import FileError, InputError, Remedy
+from credibly._arrays.namespace import HostArray
+from credibly._arrays.notes import Note, counted
+from credibly.io.logs import CONFIDENCE_WORDS, CORRECT_WORDS, Log, Question, of_plain, spelled
+from credibly.io.roles import LENGTH, ROLES, Content, ReadOptions
+from credibly.predictions.confidence import (
+    OUTCOMES,
+    agreement,
+    agreement_note,
+    fallback_notes,
+    outcomes_of,
+    read_answers,
+    worded,
+)
+from credibly.predictions.given import ROUTINE
+
+SOURCES = ("measured", "self-reported", "fallback", "missing")
+"""Where a confidence comes from."""
+CLUSTER_WORDS = ("passage", "passage_id", "story_id", "context_id", "article_id")
+"""Fields that say which questions share a text."""
+_COMPLETE = 0.999
+
+
+def lay_out(content: Content, read: ReadOptions) -> None:
+    """Turn the questions of a log into arrays by their roles, with notes on all that was read."""
+    log = _of_table(content, read) if content.log is None else content.log
+    if log is None:
+        return
+    content.log, content.table = None, None
+    _report_broken(log, content, read)
+    name = f"a log of {log.program}" if log.program else "a log of questions"
+    content.note(Note(ROUTINE, f"read as {name}, {counted(len(log.questions), 'line')}"))
+    questions = log.questions
+    _require_one_filter(questions)
+    members = _members_of(questions)
+    if any(one.tokens is not None for one in questions):
+        _pick_options(questions, content, read)
+    if any(one.logprobs is not None for one in questions):
+        kept = _of_options(questions, members, content, read)
+    elif any(one.confidence is not None for one in questions):
+        kept = _of_confidences(questions, content, read)
+    else:
+        kept = _of_samples(questions, members, content)
+    _keep_fields(kept, content, read)
+
+
+def _of_table(content: Content, read: ReadOptions) -> Log | None:
+    """Return the rows of a table as questions if it holds confidences and whether answers are right."""
+    table = content.table
+    if table is None or read.labels is not None or read.kind not in (None, "confidence"):
+        return None
+    names = [name.lower() for name in table if table[name].ndim == 1]
+    if not set(CONFIDENCE_WORDS) & set(names) or not set(CORRECT_WORDS) & set(names):
+        return None
+    columns = [column.tolist() for column in table.values() if column.ndim == 1]
+    return Log("", [of_plain(dict(zip(names, row, strict=True)))[0] for row in zip(*columns, strict=True)])
+
+
+def _report_broken(log: Log, content: Content, read: ReadOptions) -> None:
+    """Refuse lines that cannot be read, unless they may be dropped."""
+    if not log.broken:
+        return
+    (place, problem), n = log.broken[0], len(log.broken)
+    if not read.drop_invalid:
+        leave = "Write the log again, or leave such lines out: `{}`."
+        remedy = Remedy(leave.format("load(path, drop_invalid=True)"), leave.format("--drop-invalid"))
+        more = f", and {counted(n - 1, 'other line')}" if n > 1 else ""
+        raise FileError(place, "must be a whole record", f"{problem}{more}", remedy)
+    verb = "is" if n == 1 else "are"
+    content.note(f"{counted(n, 'line')} could not be read and {verb} left out: {problem}")
+
+
+def _require_one_filter(questions: list[Question]) -> None:
+    """Refuse a log that repeats each question for several filters of the answers."""
+    filters = [*map(str, Counter(one.filter for one in questions))]
+    if len(filters) > 1:
+        remedy = "Split the file by its field `filter`."
+        raise InputError("the log", "must be of one filter", f"it holds {', '.join(filters)}", remedy)
+
+
+def _members_of(questions: list[Question]) -> list[Any] | None:
+    """Return what tells repeated requests apart if every question has each of them once; else None."""
+    names = list(dict.fromkeys(one.member for one in questions))
+    if len(names) < 2 or None in names or any(one.id is None for one in questions):
+        return None
+    ids = Counter(str(one.id) for one in questions)
+    pairs = {(str(one.id), one.member) for one in questions}
+    return names if len(pairs) == len(questions) == len(ids) * len(names) else None
+
+
+# --------------------------------------------------------------------------------------------------- options
+
+
+def _pick_options(questions: list[Question], content: Content, read: ReadOptions) -> None:
+    """Turn listed tokens into options: those that are named, or single letters from A on."""
+    names = _option_names(questions) if read.classes is None else [str(one) for one in read.classes]
+    spellings: set[str] = set()
+    absent, later = 0, 0
+    for one in questions:
+        later += bool(one.before)
+        if one.tokens is None:
+            continue
+        exists = names[: len(one.options)] if one.options and read.classes is None else names
+        sums: dict[str, float] = {}
+        for token, share in one.tokens.items():
+            option = spelled(token)
+            if option in exists:
+                spellings |= {token} if option in sums else set()
+                sums[option] = sums.get(option, 0.0) + share
+        absent += not sums
+        one.options = list(exists)
+        one.logprobs = [math.log(sums[name]) if sums.get(name) else None for name in exists]
+        one.others = max(0.0, min(1.0, sum(one.tokens.values()) - sum(sums.values())))
+        one.tokens = None
+    if spellings:
+        content.note(f"several spellings of an option are added, such as {sorted(spellings)[0]!r}")
+    if later:
+        content.note(
+            f"in {counted(later, 'row')} the answer comes after other tokens; its probabilities are those "
+            "given that text, not those of the question alone"
+        )
+    if absent:
+        content.note(f"{counted(absent, 'row')} list no option")
+
+
+def _option_names(questions: list[Question]) -> list[str]:
+    """Return the letters from A on that are options, answers, or listed tokens without a gap."""
+    texts = [spelled(str(one.chosen or "")) for one in questions]
+    texts += [spelled(str(one.answer)) for one in questions if one.answer is not None]
+    letters = [ord(one) - 64 for one in texts if len(one) == 1 and "A" <= one <= "Z"]
+    most = max(len(one.options or ()) for one in questions)
+    if not letters and not most:
+        remedy = Remedy("Give `classes=['yes', 'no']`.", "Give `--classes yes,no`.")
+        rule, evidence = "must be named if answers are no single letters", f"the first is {texts[0][:40]!r}"
+        raise InputError("the options", rule, evidence, remedy)
+    seen = {spelled(token) for one in questions for token in one.tokens or ()}
+    run = next(at for at in range(27) if chr(65 + at) not in seen)  # a stray I makes no option
+    return [chr(65 + at) for at in range(max([most, run, *letters]))]
+
+
+def _of_options(
+    questions: list[Question], members: list[Any] | None, content: Content, read: ReadOptions
+) -> list[list[Question]]:
+    """Lay out log-probabilities of options, complete or not; return the questions of every row."""
+    kept = [one for one in questions if one.logprobs]
+    without = len(questions) - len(kept)
+    rows = _grouped(kept, None if without else members)
+    if without:
+        content.note(f"{without} of {len(questions)} rows are left out: they have no log-probabilities")
+    m, most = len(rows[0]), max(len(one.logprobs or ()) for one in kept)
+    table, others = np.full((len(rows), m, most), -np.inf), np.zeros((len(rows), m))
+    has_others, by_tokens = False, 0
+    for place, own in enumerate(rows):
+        for at, one in enumerate(own):
+            numbers = one.logprobs or []
+            if one.options is not None and len(one.options) != len(numbers):
+                subject = f"the log-probabilities of question {place if one.id is None else one.id}"
+                rule, remedy = f"must be one per option ({len(one.options)})", "Write null if unlisted."
+                raise InputError(subject, rule, f"got {len(numbers)}", remedy)
+            by_tokens += any(isinstance(number, list) for number in numbers)
+            table[place, at, : len(numbers)] = [_score(number) for number in numbers]
+            has_others |= one.others is not None
+            others[place, at] = one.others or 0.0
+    if read.kind == LENGTH:
+        table = table / _lengths(rows, table)
+    _name_options([one for own in rows for one in own], most, content)
+    differ = Counter(len(own[0].logprobs or ()) for own in rows)
+    if len(differ) > 1:
+        some = ", ".join(f"{count} with {number}" for number, count in sorted(differ.items()))
+        content.note(
+            f"questions have differing numbers of options ({some}); options that are not there are 0"
+        )
+    _require_logs(table)
+    total = np.exp(table).sum(axis=2, where=~np.isnan(table))
+    if by_tokens or read.kind == LENGTH:
+        how = "divided by their lengths" if read.kind == LENGTH else "not divided by their lengths"
+        content.note(f"answers are scored by the sum of the log-probabilities of their tokens, {how}")
+    if np.isnan(table).any() or (has_others and (total < _COMPLETE).any()):
+        if m > 1:
+            evidence = f"{int(np.isnan(table).any(axis=2).sum())} of {total.size} leave options out"
+            remedy = "Evaluate one prompt at a time."
+            raise InputError("several lists for each question", "must be complete", evidence, remedy)
+        content.arrays["top_logprobs"] = table[:, 0]
+        content.arrays["others"] = others[:, 0] if has_others else np.full(len(rows), np.nan)
+    else:
+        if (np.abs(total - 1) > 1e-3).any():
+            content.note(
+                f"the probabilities of the options sum to {np.median(total):.2g} (median) and are divided by "
+                "their sum: what follows is given that one of the options is the answer"
+            )
+        content.arrays["logits"] = table if m > 1 else table[:, 0]
+        content.member_axis = 1 if m > 1 else None
+    if m > 1:
+        told = ", ".join(str(one.member) for one in rows[0])
+        content.note(f"{m} requests per question are read as members: {told}")
+    if any(own[0].answer is not None for own in rows):  # else the labels come in another file
+        content.arrays["y"] = np.array([_index(own[0], content.classes or ()) for own in rows])
+    content.meta["provenance"] = {"measured": len(rows), "missing": without}
+    return rows
+
+
+def _score(number: Any) -> float:
+    if isinstance(number, list):
+        return float(sum(map(float, number)))
+    return math.nan if number is None else float(number)
+
+
+def _lengths(rows: list[list[Question]], table: HostArray) -> HostArray:
+    """Return how long every option is: in tokens where they are known, else in characters of its text."""
+    found = np.ones(table.shape)
+    for place, own in enumerate(rows):
+        for at, one in enumerate(own):
+            for option, number in enumerate(one.logprobs or ()):
+                if isinstance(number, list):
+                    found[place, at, option] = max(1, len(number))
+                elif one.lengths is not None:
+                    found[place, at, option] = one.lengths[option]
+                else:
+                    rule = "needs the tokens or the texts of the options, which give their lengths"
+                    raise InputError(f"kind {LENGTH!r}", rule, "the log has neither", "Leave `kind` out.")
+    return found
+
+
+def _require_logs(table: HostArray) -> None:
+    bad = np.flatnonzero((table > 1e-3).any(axis=(1, 2)))
+    if bad.size:
+        number = f"{counted(bad.size, 'row has', 'rows have')} a probability above 1"
+        evidence = f"row {bad[0]} has {float(np.nanmax(table[bad[0]])):.6g} ({number})"
+        remedy = "Give natural logarithms; for probabilities use the name `probs`."
+        raise InputError("`logprobs`", "must be logarithms of probabilities, at most 0", evidence, remedy)
+
+
+def _name_options(questions: list[Question], most: int, content: Content) -> None:
+    """Name the options by their texts if all questions share them, else by letters."""
+    texts = {tuple(one.options) for one in questions if one.options is not None}
+    one = next(iter(texts), ())
+    if len(texts) == 1 and len(one) == most and len(set(one)) == most:
+        content.classes = tuple(one)
+    else:
+        content.classes = tuple(chr(65 + at) if most <= 26 else str(at) for at in range(most))
+
+
+def _index(question: Question, classes: Sequence[str]) -> int:
+    """Return the index of the right option: by number, letter or text; refuse what is none of them."""
+    answer, options = question.answer, question.options or list(classes)
+    if isinstance(answer, (list, tuple)) and len(answer) == 1:
+        answer = answer[0]
+    if isinstance(answer, (list, tuple)):
+        raise _no_option(question, f"several answers are right: {answer}")
+    number = int(answer) if isinstance(answer, float) and answer.is_integer() else answer
+    if isinstance(number, int) and not isinstance(number, bool) and 0 <= number < len(options):
+        return number
+    text = str(answer).strip()
+    places = [at for at, option in enumerate(options) if option.strip() == text]
+    if len(places) == 1:
+        return places[0]
+    letter = spelled(text)
+    if len(letter) == 1 and 0 <= ord(letter) - 65 < len(options):
+        return ord(letter) - 65
+    if text.isdigit() and int(text) < len(options):
+        return int(text)
+    raise _no_option(question, f"it is {text[:40]!r}" if answer is not None else "it is missing")
+
+
+def _no_option(question: Question, evidence: str) -> InputError:
+    number = len(question.options or question.logprobs or ())
+    rule = f"must be one of {number} options: index, letter or text"
+    remedy = "Correct the answer, or leave the question out."
+    return InputError(f"the answer of question {question.id}", rule, evidence, remedy)
+
+
+def _grouped(questions: list[Question], members: list[Any] | None) -> list[list[Question]]:
+    """Return the requests of every question, in the order of the members."""
+    if members is None:
+        return [[one] for one in questions]
+    order = {name: at for at, name in enumerate(members)}
+    rows: dict[str, list[Question]] = {}
+    for one in questions:
+        rows.setdefault(str(one.id), []).append(one)
+    return [sorted(own, key=lambda one: order[one.member]) for own in rows.values()]
+
+
+# ------------------------------------------------------------------------------------ confidences and samples
+
+
+def _of_confidences(questions: list[Question], content: Content, read: ReadOptions) -> list[list[Question]]:
+    """Lay out stated confidences; return the questions that have one."""
+    given = [one.confidence for one in questions]
+    stated, notes = read_answers(given, read.words)
+    sources = [_source(one, number) for one, number in zip(questions, stated.tolist(), strict=True)]
+    keep = np.array([source in SOURCES[:2] for source in sources])
+    judged = [one.correct is not None or one.chosen is not None for one in questions]
+    if any(judged) and not all(judged):
+        content.note(
+            f"{len(judged) - sum(judged)} of {len(judged)} answers are left out: they have no verdict"
+        )
+        keep &= np.array(judged)
+    each = {name: sources.count(name) for name in SOURCES if name in sources}
+    content.meta["provenance"] = each
+    if not keep.any():
+        rule, evidence = "must be measured or self-reported for some rows", f"they are {', '.join(each)}"
+        raise InputError("the confidences", rule, evidence, "Ask the model again.")
+    told = ", ".join(f"{count} {name}" for name, count in each.items())
+    told = f"confidence of {len(questions)} rows: {told}"
+    content.note(told if len(each) > 1 else Note(ROUTINE, told), *notes)
+    if "fallback" in each:
+        content.note("rows whose confidence is a fallback are left out: the model did not state it")
+    content.note(*fallback_notes(stated[keep & ~worded(given, read.words)]))
+    kept = [one for one, good in zip(questions, keep.tolist(), strict=True) if good]
+    content.arrays["stated"] = stated[keep]
+    _judge(kept, content)
+    return [[one] for one in kept]
+
+
+def _source(question: Question, stated: float) -> str:
+    if math.isnan(stated):
+        return "missing"
+    if question.source in SOURCES:
+        return str(question.source)
+    known = str(question.source).casefold()
+    if "fallback" in known or "default" in known:
+        return "fallback"
+    return "measured" if "log" in known or "token" in known else "self-reported"
+
+
+def _judge(questions: list[Question], content: Content) -> None:
+    """Take what answers were judged to be: by one judge or by several, or by comparison with the truth."""
+    content.classes = OUTCOMES
+    judged = [one.correct for one in questions]
+    if all(one is None for one in judged):
+        judged = [_same(one.chosen, one.answer) if one.chosen is not None else None for one in questions]
+    if all(one is None for one in judged):
+        return  # the labels come in another file
+    several = [one if isinstance(one, list) else [one] for one in judged]
+    if any(len(one) != 1 for one in several):
+        votes = [outcomes_of([str(vote) for vote in own]) for own in several]
+        content.arrays["label_counts"] = np.array([[(own == 0).sum(), (own == 1).sum()] for own in votes])
+        content.note("the verdicts of several judges are read as counts of raters")
+        return
+    grades = [own[0] for own in several]
+    unclear = [one for one in grades if one is None or (isinstance(one, float) and 0 < one < 1)]
+    if unclear:
+        evidence = f"{counted(len(unclear), 'row has', 'rows have')} {unclear[0]}"
+        rule, remedy = (
+            "must say of every answer whether it is right",
+            "Judge these answers, or leave them out.",
+        )
+        raise InputError("`correct`", rule, evidence, remedy)
+    content.arrays["y"] = outcomes_of(np.array([str(one) for one in grades]))
+
+
+def _same(first: Any, second: Any) -> bool:
+    return str(first).strip().casefold() == str(second).strip().casefold()
+
+
+def _of_samples(
+    questions: list[Question], members: list[Any] | None, content: Content
+) -> list[list[Question]]:
+    """Lay out the agreement of repeated answers, in one record or in several."""
+    rows = _grouped(questions, members)
+    if members is not None:
+        for own in rows:
+            own[0].samples = [one.chosen if one.samples is None else one.samples[0] for one in own]
+    first = [own[0] for own in rows]
+    kept = [one for one in first if any(sample not in (None, "") for sample in one.samples or ())]
+    if not kept:
+        rule = "must have log-probabilities, confidences or repeated answers"
+        remedy = "Log them: `logprobs`, `confidence`, or several `samples` per question."
+        raise InputError("the log", rule, "it has none of them", remedy)
+    if len(kept) < len(first):
+        content.note(f"{len(first) - len(kept)} of {len(first)} questions are left out: they have no samples")
+    stated, leaders, ties = agreement([one.samples or [] for one in kept])
+    content.arrays["stated"], content.classes = stated, OUTCOMES
+    if all(one.answer is None for one in kept):
+        _judge(kept, content)
+    else:
+        same = [_same(own, one.answer) for own, one in zip(leaders, kept, strict=True)]
+        content.arrays["y"] = np.array(same, dtype=np.int64)
+    content.note(*agreement_note(stated, [len(one.samples or ()) for one in kept], ties))
+    content.meta["provenance"] = {"measured": len(kept), "missing": len(first) - len(kept)}
+    return [[one] for one in kept]
+
+
+# ----------------------------------------------------------------------------------- what stands beside them
+
+
+def _keep_fields(rows: list[list[Question]], content: Content, read: ReadOptions) -> None:
+    """Keep ids, groups and clusters of the questions."""
+    first = [own[0] for own in rows]
+    ids = [str(one.id) for one in first]
+    if first[0].id is not None and len(set(ids)) == len(ids):
+        content.arrays["id"], content.id_name = np.array(ids), "id"
+    elif len(set(ids)) < len(ids) and first[0].id is not None and read.clusters is None:
+        content.arrays["cluster"], content.clusters_found = np.array(ids), True
+        content.note(f"{len(ids)} rows are about {len(set(ids))} questions; those of one belong together")
+    names = dict.fromkeys(name for one in first for name in one.fields)
+    wanted = {*(read.groups or ()), read.clusters}
+    found = read.clusters is not None or content.clusters_found
+    for name in names:
+        if name in wanted or name in CLUSTER_WORDS:
+            column = np.array([str(one.fields.get(name, "")) for one in first])
+        else:
+            continue
+        if not found and name in CLUSTER_WORDS and 1 < len(set(column.tolist())) < len(column):
+            content.arrays["cluster"], content.clusters_found, found = column, True, True
+            content.note(f"questions with the same {name!r} belong together, as clusters")
+        elif name in wanted:
+            content.arrays[name] = column
+    rest = [name for name in names if name not in wanted and name not in ROLES]
+    if rest:
+        named = ", ".join(rest[:8]) + ", ..." * (len(rest) > 8)
+        content.note(Note(ROUTINE, f"fields that can form groups: {named}"))

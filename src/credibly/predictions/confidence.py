@@ -1,0 +1,370 @@
+"""Answers with a stated probability of being right; labels say whether they were."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from credibly._arrays.checks import as_array, as_real, require_rows, require_shares
+from credibly._arrays.errors import InputError, Remedy, require
+from credibly._arrays.namespace import Array, HostArray, as_float64, is_numpy, namespace
+from credibly._arrays.notes import counted
+from credibly.predictions.point import Point
+
+OUTCOMES = ("wrong", "right")
+"""What the label of an answer can be."""
+_RIGHT = {"right", "correct", "true", "yes", "c", "1", "1.0", "pass", "passed"}
+_WRONG = {"wrong", "incorrect", "false", "no", "i", "0", "0.0", "fail", "failed"}
+_NUMBER = re.compile(
+    r"(?:confidence|probability)?\s*[:=]?\s*(?P<number>[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?)"
+    r"\s*(?P<percent>%|percent|per cent)?\s*\.?",
+    re.IGNORECASE,
+)
+_ANY_NUMBER = re.compile(r"\d+(?:\.\d+)?|\.\d+")
+_REFUSAL = re.compile(
+    r"\b(?:can(?:no|')t|cannot|unable|won't|refuse|decline|not able|as an ai|sorry|don't know|not sure)\b",
+    re.IGNORECASE,
+)
+_MISSING = {"", "nan", "null", "none", "na", "n/a"}
+REASONS = ("missing", "a refusal", "not a number", "several numbers", "outside 0 to 1")
+"""Why an answer states no confidence."""
+_SAME = 0.05  # share of rows with one number, among numbers that hardly repeat, that a fallback explains
+_FEWEST = 20
+_LIKE_A_FALLBACK = "this looks like a fallback, not like the model's confidence"
+
+
+@dataclasses.dataclass(frozen=True, eq=False, repr=False, init=False)
+class Confidence(Point):
+    """Answers with the stated probability that each is right; the labels are right or wrong.
+
+    Parameters
+    ----------
+    stated : array (n,)
+        Probabilities from 0 to 1. A confidence below one half stays what it is: nothing is known of other
+        answers, so it says nothing about them.
+
+    Attributes
+    ----------
+    probs : array (n, 2)
+        Probabilities of a wrong and of a right answer.
+
+    Notes
+    -----
+    Labels may be booleans, 0 and 1, or words such as "right" and "incorrect". Accuracy is the share of right
+    answers, and confidence is what was stated. For what models write ("85 %", "very likely"), use
+    `from_answers`; for repeated answers to each question, `from_samples`.
+
+    Examples
+    --------
+    >>> import credibly as cr
+    >>> float(cr.confidence_gap(cr.Confidence([0.25, 0.25]), [True, False]))
+    -0.25
+    """
+
+    def __init__(self, stated: Any) -> None:
+        values = as_array(stated, "stated", "For words or percentages use `Confidence.from_answers`.")
+        if values.ndim == 2 and values.shape[1] == 1:
+            values = values[:, 0]
+        values = as_real(values, "stated", "(n,)")
+        remedy = "For percentages, or answers that may state no number, use `Confidence.from_answers`."
+        require_shares(values, "stated", remedy)
+        xp = namespace(values)
+        values = as_float64(values)
+        self._set(
+            probs=xp.stack([1.0 - values, values], axis=1),
+            logits=None,
+            notes=(),
+            classes=None,
+            index=None,
+        )
+
+    @property
+    def stated(self) -> Array:
+        """The stated probabilities of a right answer, (n,)."""
+        return self.probs[:, 1]
+
+    @classmethod
+    def from_answers(
+        cls,
+        answers: Sequence[Any],
+        correct: Any,
+        *,
+        words: Mapping[str, float | None] | None = None,
+        scale: float | None = None,
+    ) -> Any:
+        """Read confidences as models write them: numbers, percentages, and words of your choice.
+
+        Parameters
+        ----------
+        answers : sequence of str, float or None
+            What each answer states: ``0.85``, ``"0.85"``, ``"85%"``, ``85``, or one of `words`.
+        correct : sequence of bool (n,)
+            Whether each answer is right.
+        words : mapping of str to float, optional
+            Probabilities of words, such as ``{"likely": 0.7}``; None marks a refusal.
+        scale : float, optional
+            What plain numbers are out of: 1, 10 or 100. Default: 1 if none exceeds it; 100 if the largest
+            is above 10 and none is a fraction below 1. Anything else is refused.
+
+        Returns
+        -------
+        Dataset
+            The rows that state a confidence, with their labels. Its notes count the others by reason.
+
+        Examples
+        --------
+        >>> import credibly as cr
+        >>> data = cr.Confidence.from_answers(
+        ...     ["85%", "likely", "I can't say"], [1, 1, 0], words={"likely": 0.7}
+        ... )
+        >>> data.predictions.stated.tolist(), data.notes[0]
+        ([0.85, 0.7], '1 of 3 answers is left out, because it states no confidence: 1 a refusal')
+        """
+        from credibly.predictions.dataset import Dataset  # which checks labels against such predictions
+
+        labels = outcomes_of(correct)
+        require(
+            len(labels) == len(answers),
+            f"must have one entry per answer ({len(answers)})",
+            "Pass answers first, then whether each is right.",
+            correct=labels,
+        )
+        stated, notes = read_answers(answers, words, scale)
+        keep = np.isfinite(stated)
+        found = cls(stated[keep])
+        return Dataset(
+            found,
+            labels[keep].astype(np.int64),
+            classes=OUTCOMES,
+            notes=(*notes, *fallback_notes(stated[keep & ~worded(answers, words)])),
+            ids=None if keep.all() else np.flatnonzero(keep),
+            dropped=int((~keep).sum()),
+        )
+
+    @classmethod
+    def from_samples(cls, samples: Sequence[Sequence[Any]], answers: Sequence[Any]) -> Any:
+        """Take the most frequent of several sampled answers, and its share as the confidence.
+
+        Parameters
+        ----------
+        samples : sequence of sequences
+            The sampled answers to each question; None or "" is a sample without an answer.
+        answers : sequence
+            The right answer to each question. Answers are compared as text, without case or outer spaces.
+
+        Returns
+        -------
+        Dataset
+            Confidences with labels. A note has the sampling error of these shares, which a few samples leave
+            large.
+
+        Examples
+        --------
+        >>> import credibly as cr
+        >>> data = cr.Confidence.from_samples([["4", "4", "5"], ["7", "8", "7"]], ["4", "8"])
+        >>> data.predictions.stated.round(2).tolist(), data.labels.tolist()
+        ([0.67, 0.67], [1, 0])
+        """
+        from credibly.predictions.dataset import Dataset
+
+        require(
+            len(samples) == len(answers) > 0,
+            "must have one list per right answer",
+            "Give the samples of each question as one list.",
+            samples=np.empty(len(samples)),
+        )
+        empty = [row for row, one in enumerate(samples) if not any(_plain(sample) for sample in one)]
+        if empty:
+            more = counted(len(empty), "question does", "questions do")
+            evidence = f"question {empty[0]} has none ({more} not)"
+            rule, remedy = "must have an answer for every question", "Leave out these questions."
+            raise InputError("`samples`", rule, evidence, remedy)
+        stated, leaders, ties = agreement(samples)
+        labels = [leader == _plain(right) for leader, right in zip(leaders, answers, strict=True)]
+        notes = agreement_note(stated, [len(own) for own in samples], ties)
+        return Dataset(cls(stated), np.array(labels, dtype=np.int64), classes=OUTCOMES, notes=tuple(notes))
+
+    def _facts(self) -> str:
+        return f"n={len(self)}"
+
+
+def _plain(answer: Any) -> str:
+    return "" if answer is None else " ".join(str(answer).split()).casefold()
+
+
+def agreement(samples: Sequence[Sequence[Any]]) -> tuple[HostArray, list[str], int]:
+    """Return the share of the most frequent answer of every question, these answers, and how many tie."""
+    shares, leaders, ties = [], [], 0
+    for own in samples:
+        plain = [_plain(one) for one in own]
+        counts = {one: plain.count(one) for one in dict.fromkeys(plain) if one}
+        most = max(counts.values())
+        first = [one for one, count in counts.items() if count == most]
+        shares.append(most / len(plain))
+        leaders.append(first[0])
+        ties += len(first) > 1
+    return np.array(shares), leaders, ties
+
+
+def agreement_note(stated: HostArray, sizes: Sequence[int], ties: int) -> list[str]:
+    """Say how many samples agree, and what the sampling error of their shares is."""
+    number = np.asarray(sizes, dtype=np.float64)
+    errors = np.sqrt(np.maximum(stated * (1 - stated), 0.25 / number) / number)
+    each = f"{min(sizes)}" if min(sizes) == max(sizes) else f"{min(sizes)} to {max(sizes)}"
+    size = f"{100 * float(errors.mean()):.2g} points on average"
+    share = f"the confidence is the share of {each} samples that agree with the most frequent answer"
+    notes = [
+        f"{share}; its sampling error is {size}, and few samples make the most frequent answer look surer"
+    ]
+    if ties:
+        notes.append(f"in {counted(ties, 'question')} the first of several equally frequent answers counts")
+    return notes
+
+
+def outcomes_of(labels: Any) -> Array:
+    """Return labels right or wrong, in whatever form, as integers 1 and 0; anything else as it is."""
+    array = (
+        labels if is_numpy(labels) else np.asarray(labels) if isinstance(labels, (list, tuple)) else labels
+    )
+    if not is_numpy(array) or array.ndim != 1:
+        return array
+    if array.dtype.kind == "b":
+        return array.astype(np.int64)
+    if array.dtype.kind not in "UO":
+        return array
+    words = [str(one).strip().casefold() for one in array.tolist()]
+    codes = np.array([1 if word in _RIGHT else 0 if word in _WRONG else -1 for word in words])
+    require_rows(
+        (codes, np.array(words)),
+        lambda places, _: places < 0,
+        name="labels",
+        rule="must say whether each answer is right: True and False, 1 and 0, or right and wrong",
+        fact=lambda _, word: f"is {str(word)!r}" if word else "is empty",
+        remedy="Compare answers with the truth first.",
+    )
+    return codes
+
+
+def read_answers(
+    answers: Sequence[Any], words: Mapping[str, float | None] | None = None, scale: float | None = None
+) -> tuple[HostArray, list[str]]:
+    """Return stated confidences, NaN for answers without one, and notes that count these by reason."""
+    known = {str(word).strip().casefold(): value for word, value in (words or {}).items()}
+    for word, value in known.items():
+        good = value is None or (isinstance(value, (int, float)) and 0 <= value <= 1)
+        require(
+            good, "must map words to probabilities from 0 to 1, or None", f"Correct {word!r}.", words=value
+        )
+    values = np.full(len(answers), np.nan)
+    bare = np.zeros(len(answers), dtype=bool)
+    why: dict[str, list[Any]] = {reason: [] for reason in REASONS}
+    used: dict[str, int] = {}
+    for row, answer in enumerate(answers):
+        value, is_bare, reason = _read(answer, known)
+        if reason is not None:
+            why[reason].append(answer)
+            continue
+        values[row], bare[row] = value, is_bare
+        if isinstance(answer, str) and answer.strip().casefold() in known:
+            used[answer.strip().casefold()] = used.get(answer.strip().casefold(), 0) + 1
+    notes = _scaled(values, bare, scale)
+    outside = np.isfinite(values) & ((values < 0) | (values > 1))
+    why["outside 0 to 1"] += [answers[row] for row in np.flatnonzero(outside).tolist()]
+    values[outside] = np.nan
+    if used:
+        mapped = ", ".join(f"{word!r} as {known[word]:g} ({count})" for word, count in used.items())
+        notes.append(f"words are read as you say: {mapped}")
+    left = int(np.isnan(values).sum())
+    if left == len(values):
+        evidence = f"none of {len(values)} can be read; the first is {str(answers[0])[:60]!r}"
+        remedy = Remedy("Give `words={'likely': 0.7, ...}`.", "Give `--words likely=0.7,...`.")
+        rule = "must be numbers, percentages or words of your choice"
+        raise InputError("the confidences", rule, evidence, remedy)
+    if left:
+        parts = [f"{len(rows)} {_reason(reason, rows)}" for reason, rows in why.items() if rows]
+        verb, states = ("is", "it states") if left == 1 else ("are", "they state")
+        notes.insert(
+            0,
+            f"{left} of {len(values)} answers {verb} left out, because {states} no confidence: "
+            f"{', '.join(parts)}",
+        )
+    return values, notes
+
+
+def worded(answers: Sequence[Any], words: Mapping[str, float | None] | None) -> HostArray:
+    """Return which answers are words of the user's choice, whose numbers repeat."""
+    known = {str(word).strip().casefold() for word in words or ()}
+    return np.array([isinstance(one, str) and one.strip().casefold() in known for one in answers], dtype=bool)
+
+
+def _reason(reason: str, rows: list[Any]) -> str:
+    """Name a reason, with the first text that shows it if it is not obvious."""
+    shown = "" if reason in ("missing", "a refusal") else f" ({str(rows[0])[:40]!r})"
+    several = f"{reason.removeprefix('a ')}s" if reason == "a refusal" else reason
+    return f"{reason if len(rows) == 1 else several}{shown}"
+
+
+def _read(answer: Any, known: Mapping[str, float | None]) -> tuple[float, bool, str | None]:
+    """Return the number of an answer, whether its scale is open, and why there is none."""
+    if isinstance(answer, (bool, np.bool_)):
+        return math.nan, False, "not a number"
+    if isinstance(answer, (int, float, np.integer, np.floating)):
+        missing = math.isnan(float(answer))
+        return float(answer), True, "missing" if missing else None
+    text = "" if answer is None else str(answer).strip()
+    if text.casefold() in known:
+        value = known[text.casefold()]
+        return (math.nan, False, "a refusal") if value is None else (float(value), False, None)
+    if text.casefold() in _MISSING:
+        return math.nan, False, "missing"
+    match = _NUMBER.fullmatch(text)
+    if match is not None:
+        number = float(match["number"])
+        return (number / 100, False, None) if match["percent"] else (number, True, None)
+    if _REFUSAL.search(text.replace("’", "'")):
+        return math.nan, False, "a refusal"
+    return math.nan, False, "several numbers" if len(_ANY_NUMBER.findall(text)) > 1 else "not a number"
+
+
+def _scaled(values: HostArray, bare: HostArray, scale: float | None) -> list[str]:
+    """Divide plain numbers by their scale in place; what could be two scales is refused."""
+    plain = values[bare]
+    if scale is None and plain.size and (plain > 1).any():
+        inside = plain[(plain >= 0) & (plain <= 100)]
+        largest, fractions = inside.max(initial=0.0), inside[(inside > 0) & (inside < 1)]
+        over = float((inside > 2).mean()) if inside.size else 0.0
+        if fractions.size and over < 0.05:  # a few slips among probabilities are named as outside
+            return []
+        if largest <= 10 or fractions.size:
+            shown = f"{fractions[0]:g} and {largest:g}" if fractions.size else f"the largest is {largest:g}"
+            evidence = f"{shown}: plain numbers may be out of {'1 or 100' if fractions.size else '10 or 100'}"
+            remedy = Remedy("Say which: `scale=10`, or write per cent signs.", "Write per cent signs.")
+            raise InputError("the confidences", "must be on one scale", evidence, remedy)
+        scale = 100.0
+    if scale is not None and scale != 1:
+        values[bare] /= scale
+        return [f"plain numbers are read as out of {scale:g}"] if bare.any() else []
+    return []
+
+
+def fallback_notes(stated: HostArray) -> list[str]:
+    """Name a number that so many rows share that a fallback, and not the model, seems to state it."""
+    n = len(stated)
+    if n < _FEWEST:
+        return []
+    numbers, counts = np.unique(np.round(stated, 12), return_counts=True)
+    order = np.argsort(-counts)
+    if numbers.size <= 2:
+        named = " or ".join(f"{numbers[at]:g}" for at in order)
+        return [f"all {n} rows state {named}: {_LIKE_A_FALLBACK}"]
+    at, rest = order[0], counts[order[1:]]
+    repeats = float(rest.sum()) / rest.size  # rows per number among the others
+    if counts[at] >= max(10, _SAME * n) and repeats < 1.5:
+        rows = f"{counts[at]} of {n} rows state exactly {numbers[at]:g}, while other numbers hardly repeat"
+        return [f"{rows}: {_LIKE_A_FALLBACK}"]
+    return []

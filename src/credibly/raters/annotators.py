@@ -1,0 +1,254 @@
+"""Raters are people: do they differ, and what does that do to standard errors?
+
+If raters do not differ, the labels of an instance could have come from its raters in any order, so they are
+permuted among them, instance by instance. With e_y the indicator of a label and cbar_i its mean over the
+labels of instance i,
+
+    T = sum over raters r of ||sum over labels of r of (e_y - cbar_i)||^2 / n_r
+
+needs no model and is exact. Labels of raters who differ depend on each other across instances. A mean then
+has the variance of two crossed clusterings (Cameron, Gelbach and Miller 2011; raters' share after Owen 2007),
+
+    sum_i A_i^2 + sum_r B_r^2 - sum_ir b_ir^2       A_i, b_ir, B_r: what an instance, a label, a rater adds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy.special import stdtr
+
+from credibly._arrays.checks import require_integer
+from credibly._arrays.errors import InputTypeError, UnsupportedError
+from credibly._arrays.namespace import HostArray, to_host
+from credibly._arrays.philox import as_seed, takes_rng
+from credibly._arrays.standard_errors import mean_error
+from credibly.hypotests.resampling.pvalues import result_of, settled
+from credibly.predictions import LabelCounts
+from credibly.results.ignorance import RaterDetails
+from credibly.results.tests import HypotestResult
+
+_KEEP = "Use `LabelCounts.from_annotations(ids, raters, labels, n_classes=k)` or `LabelCounts.from_table`."
+HYPOTHESIS = "raters do not differ: the labels of an instance could have come from its raters in any order"
+
+
+def tallies_of(counts: Any) -> HostArray:
+    """Return how many labels of each class every instance has, (n, k), on the host."""
+    if not isinstance(counts, LabelCounts):
+        evidence = f"got {type(counts).__name__}"
+        raise InputTypeError("`counts`", "must be LabelCounts", evidence, "Write `LabelCounts(counts)`.")
+    return to_host(counts.counts)
+
+
+def annotations_of(counts: Any, what: str) -> tuple[HostArray, HostArray, tuple[str, ...]]:
+    """Return who gave which label, (n, r) with -1 for none, and the names of the raters."""
+    tallies_of(counts)
+    if counts.rater_of is None or counts.label_of is None or counts.rater_names is None:
+        raise UnsupportedError(
+            what,
+            "needs to know who gave which label",
+            "these counts do not",
+            _KEEP,
+        )
+    return counts.rater_of, counts.label_of, counts.rater_names
+
+
+@takes_rng
+def rater_test(
+    counts: LabelCounts, *, n_resamples: int = 999, rng: Any = None
+) -> HypotestResult[RaterDetails]:
+    """Test whether raters differ: exact, and without a model.
+
+    Parameters
+    ----------
+    counts : LabelCounts
+        From `LabelCounts.from_annotations` or `LabelCounts.from_table`, which keep who gave which label.
+    n_resamples : int
+        Number of permutations.
+    rng : None, int or Generator
+        Seed.
+
+    Returns
+    -------
+    HypotestResult
+        A small p-value says that some raters give certain labels more often than others do for the same
+        instances; `details.rater` names the clearest.
+
+    References
+    ----------
+    Good, *Permutation, parametric and bootstrap tests of hypotheses*, 2005.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import credibly as cr
+    >>> rng = np.random.default_rng(0)
+    >>> labels = rng.integers(2, size=(100, 3))
+    >>> labels[:, 2] = 1  # one rater says "1" always
+    >>> test = cr.raters.rater_test(cr.LabelCounts.from_table(labels, n_classes=2), n_resamples=199, rng=0)
+    >>> test.verdict(), test.details.rater
+    ('conflict', 'rater 2')
+    """
+    rater, label, names = annotations_of(counts, "`rater_test`")
+    n_resamples = require_integer(n_resamples, "n_resamples", 1)
+    seed = as_seed(rng)
+    several = (rater >= 0).sum(axis=1) > 1
+    rater, label = rater[several], label[several]
+    here = np.unique(rater[rater >= 0])
+    if here.size < 2:
+        raise UnsupportedError(
+            "`rater_test`",
+            "needs instances with two raters or more",
+            f"{int(several.sum())} of {several.size} instances have them",
+            "Ask a second rater about some instances.",
+        )
+    k, tallies = counts.n_classes, to_host(counts.counts)[several]
+    present = rater >= 0
+    codes = np.searchsorted(here, rater[present])
+    number = np.bincount(codes, minlength=here.size)
+    means = tallies / tallies.sum(axis=1, keepdims=True)
+    expected = np.zeros((here.size, k))
+    np.add.at(expected, codes, means[np.nonzero(present)[0]])
+
+    def apart(labels: HostArray) -> HostArray:
+        tally = np.bincount(codes * k + labels, minlength=here.size * k).reshape(-1, k)
+        return np.asarray(((tally - expected) ** 2).sum(axis=1) / number)
+
+    observed = apart(label[present])
+    generator = np.random.default_rng(seed)
+    values = [observed.sum()]
+    for _ in range(n_resamples):
+        keys = np.where(present, generator.random(label.shape), 2.0)
+        values.append(apart(np.take_along_axis(label, keys.argsort(axis=1), axis=1)[present]).sum())
+    return result_of(
+        settled(np.array(values), float(observed.sum()), codes.size),
+        "greater",
+        (0.0, np.inf),
+        name="rater_test",
+        hypothesis=HYPOTHESIS,
+        statistic_name="difference between raters",
+        n=int(several.sum()),
+        settings={"seed": list(seed), "n_raters": int(here.size)},
+        details=RaterDetails(names[here[int(observed.argmax())]], int(here.size)),
+    )
+
+
+def crossed_error(
+    error: dict[str, Any],
+    values: HostArray,
+    counts: LabelCounts,
+    mean: HostArray,
+    pairs: float,
+    labels: float = 0.0,
+) -> dict[str, Any]:
+    """Return the error of the mean of values (n,) over instances and raters, never below that of instances.
+
+    Parameters
+    ----------
+    error : dict
+        Fields of an Estimate over instances, from `mean_error`.
+    values : ndarray (n,)
+        Influence of the instances.
+    counts : LabelCounts
+        Labels, with who gave them.
+    mean : ndarray (n, k)
+        Predicted means.
+    pairs, labels : float
+        How the mean over pairs of <e_y - mu, e_y' - mu>, and the mean over labels of ||e_y - mu||^2, enter
+        the values.
+
+    Returns
+    -------
+    dict
+        The same fields, with Student's t for the number of raters less one.
+    """
+    rater, label, _ = annotations_of(counts, "standard errors over raters")
+    if error["stderr"] is None:
+        return error
+    tallies, n = to_host(counts.counts), len(mean)
+    row, place = np.nonzero(rater >= 0)
+    classes, who = label[row, place], rater[row, place]
+    total = tallies.sum(axis=1)[row]
+    square = (mean**2).sum(axis=1)[row]
+    probability = mean[row, classes]
+    others = tallies[row, classes] - 1 - (total - 1) * probability + (total - 1) * square
+    others = others - ((tallies * mean).sum(axis=1)[row] - probability)
+    added = 2.0 * pairs * others / (total * (total - 1)) + labels * (1 - 2 * probability + square) / total
+    centre = added.sum() / n
+    added = (added - centre / total) / n
+    codes = np.unique(who, return_inverse=True)[1]
+    by_rater = np.bincount(codes, added)
+    number = by_rater.size
+    if number < 2:
+        return error
+    between = number / (number - 1) * float(by_rater @ by_rater) - float(added @ added)
+    crossed = float(np.sqrt(error["stderr"] ** 2 + max(0.0, between)))
+    return error | {"stderr": crossed, "degrees_of_freedom": float(number - 1)}
+
+
+def two_way_pvalue(counts: LabelCounts, mean: HostArray, variance: HostArray) -> float:
+    """Return the p-value of the gap between supported and stated variance, over instances and raters."""
+    from credibly.raters.second_labels import pair_products
+
+    tallies = to_host(counts.counts).astype(np.float64)
+    gaps = (pair_products(mean, tallies) - variance).sum(axis=1)
+    error = crossed_error(mean_error(gaps), gaps, counts, mean, 1.0)
+    if not error["stderr"]:
+        return 1.0
+    score = abs(float(gaps.mean())) / error["stderr"]
+    return float(2.0 * stdtr(error.get("degrees_of_freedom") or len(gaps) - 1.0, -score))
+
+
+def leaving_raters_out(
+    predictions: Any, counts: LabelCounts, function: Callable[[Any, LabelCounts], Any]
+) -> dict[str, Any]:
+    """Compute something without the labels of each rater in turn.
+
+    Parameters
+    ----------
+    predictions : Predictions or array
+        What was predicted.
+    counts : LabelCounts
+        From `LabelCounts.from_annotations` or `LabelCounts.from_table`.
+    function : callable
+        Of predictions and counts, such as `decompose_loss`.
+
+    Returns
+    -------
+    dict
+        What the function returns, by the name of the rater that was left out. Instances that only this rater
+        labelled are left out too.
+
+    References
+    ----------
+    Tukey, *Bias and confidence in not quite large samples*, 1958, for leaving parts out.
+
+    Examples
+    --------
+    >>> import credibly as cr
+    >>> counts = cr.LabelCounts.from_table([[0, 0, 1], [1, 1, 1], [0, 0, 1]], n_classes=2)
+    >>> parts = cr.raters.leaving_raters_out([[0.9, 0.1], [0.1, 0.9], [0.9, 0.1]], counts, cr.brier)
+    >>> {name: round(part.value, 3) for name, part in parts.items()}
+    {'rater 0': 0.553, 'rater 1': 0.553, 'rater 2': 0.02}
+    """
+    _, _, names = annotations_of(counts, "`leaving_raters_out`")
+    classes = predictions if hasattr(predictions, "replace_rows") else np.asarray(predictions)
+    return {
+        name: function(classes[rows], part)
+        for name, (rows, part) in zip(names, without_each(counts), strict=True)
+        if rows.size
+    }
+
+
+def without_each(counts: LabelCounts) -> Any:
+    """Yield rows and counts without the labels of every rater in turn."""
+    rater, label, names = annotations_of(counts, "leaving raters out")
+    tallies = to_host(counts.counts)
+    for place in range(len(names)):
+        row, at = np.nonzero(rater == place)
+        rest = tallies.copy()
+        np.subtract.at(rest, (row, label[row, at]), 1)
+        rows = np.flatnonzero(rest.sum(axis=1) > 0)
+        yield rows, LabelCounts(rest[rows]) if rows.size else None

@@ -1,0 +1,170 @@
+"""Who should be asked for another label: what it is expected to take off the squared error of the mean.
+
+Given a law pi of the distribution theta of labels, the next label y is expected to lower ||E theta -
+theta||^2 by
+
+    any pi       sum_y ||Cov(theta)_.y||^2 / E theta_y
+    Dirichlet    V A / ((A + n) (A + n + 1))  after n further labels,      V = (1 - sum z^2) / (A + 1)
+
+Gains of a Dirichlet fall with n and add up over instances, so taking the largest next gain is optimal for any
+budget. Only ignorance is gained upon: where raters are expected to disagree, another label tells little.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from credibly._arrays.checks import require_integer
+from credibly._arrays.errors import require
+from credibly._arrays.namespace import HostArray, tiles
+from credibly._arrays.notes import counted
+from credibly.predictions import LabelCounts, SecondOrder, as_predictions
+from credibly.raters.annotators import annotations_of
+from credibly.raters.second_labels import Law
+from credibly.results.second_labels import SecondLabelPlan
+
+_TILE_ELEMENTS = 2**22
+
+
+def plan_second_labels(
+    predictions: Any,
+    budget: int,
+    *,
+    counts: LabelCounts | None = None,
+    raters: Mapping[str, int] | None = None,
+) -> SecondLabelPlan:
+    """Choose the instances whose next label is expected to help most.
+
+    Parameters
+    ----------
+    predictions : Ensemble, Dirichlet or SecondOrder
+        What is predicted about the distribution of labels of every instance.
+    budget : int
+        Number of labels that can be asked for.
+    counts : LabelCounts, optional
+        Labels that are known already: gains are those of a further label.
+    raters : mapping of str to int, optional
+        How many labels each rater can still give. A rater is not asked twice about an instance, which
+        `counts` show if they know who gave which label.
+
+    Returns
+    -------
+    SecondLabelPlan
+        Instances in order, with their gains and, if raters are named, who should label them.
+
+    Notes
+    -----
+    With one Dirichlet per instance an instance may get several labels. With members it gets one: plan again
+    with the new counts. The gains hold if the stated ignorance is honest; test it first (`ignorance`).
+
+    References
+    ----------
+    Ferguson, *A Bayesian analysis of some nonparametric problems*, 1973, for the posterior.
+
+    Examples
+    --------
+    >>> import credibly as cr
+    >>> belief = cr.Dirichlet([[1.0, 1.0], [50.0, 50.0], [9.0, 1.0]])
+    >>> plan = cr.raters.plan_second_labels(belief, 2)
+    >>> plan.order, plan.gains.round(4)
+    (array([0, 0]), array([0.0556, 0.0278]))
+    """
+    stated = as_predictions(predictions)
+    budget = require_integer(budget, "budget", 1)
+    require(raters is None or raters, "must name at least one", "Leave it out.", raters=raters)
+    second = SecondOrder.of(stated)
+    second = second if counts is None else second.given(counts)
+    law = Law.of(second)
+    single = second.is_dirichlet and law.shares.shape[1] == 1
+    total = law.members[:, 0, :].sum(axis=-1) if single else None
+    wide = law.variance.sum(axis=1)
+    first = wide / (total + 1.0) if total is not None else first_gains(law)
+    asked = _Raters(raters, counts, len(first))
+    n_labels = np.zeros(len(first), dtype=np.int64)
+    order: list[int] = []
+    gains: list[float] = []
+    names: list[str] = []
+    heap = [(-gain, row) for row, gain in enumerate(first.tolist())]
+    heapq.heapify(heap)
+    while heap and len(order) < budget:
+        gain, row = heapq.heappop(heap)
+        name = asked.ask(row)
+        if name is None:
+            continue
+        order.append(row)
+        gains.append(-gain)
+        names.append(name)
+        n_labels[row] += 1
+        if total is not None:
+            concentration, number = float(total[row]), int(n_labels[row])
+            heapq.heappush(
+                heap,
+                (
+                    -float(wide[row])
+                    * concentration
+                    / ((concentration + number) * (concentration + number + 1.0)),
+                    row,
+                ),
+            )
+    notes = (*stated.notes,)
+    if len(order) < budget:
+        rest = counted(budget - len(order), "label is", "labels are")
+        why = "no instance or rater is left" if raters is not None else "members allow one label per instance"
+        notes = (*notes, f"{rest} left over: {why}; plan again with the new counts")
+    return SecondLabelPlan(
+        n_labels=n_labels,
+        order=np.array(order, dtype=np.int64),
+        gains=np.array(gains),
+        raters=None if raters is None else tuple(names),
+        gain=float(np.sum(gains)),
+        random_gain=float(first.mean() * min(len(order), len(first))),
+        possible=float(first.sum()),
+        budget=budget,
+        notes=notes,
+    )
+
+
+def first_gains(law: Law) -> HostArray:
+    """Return what one label of every instance is expected to take off the squared error, (n,)."""
+    n, m, k = law.members.shape
+    gains = np.empty(n)
+    for rows in tiles(n, max(1, _TILE_ELEMENTS // (k * max(k, m)))):
+        part = law.rows(rows)
+        total = part.members.sum(axis=-1, keepdims=True)
+        means = part.members / total
+        away = means - part.mean[:, None, :]
+        covariance = np.einsum("nm,nma,nmb->nab", part.shares, away, away, optimize=True)
+        if law.is_dirichlet:
+            weight = part.shares / (total[..., 0] + 1.0)
+            covariance -= np.einsum("nm,nma,nmb->nab", weight, means, means, optimize=True)
+            covariance[:, np.arange(k), np.arange(k)] += (weight[..., None] * means).sum(axis=1)
+        square = (covariance**2).sum(axis=1)
+        gains[rows] = np.divide(square, part.mean, out=np.zeros_like(square), where=part.mean > 0).sum(axis=1)
+    return gains
+
+
+class _Raters:
+    """Who can still be asked, and about what; without names anybody can."""
+
+    def __init__(self, raters: Mapping[str, int] | None, counts: LabelCounts | None, n: int) -> None:
+        self.named = raters is not None
+        self.capacity = {name: require_integer(left, "raters", 0) for name, left in (raters or {}).items()}
+        self.known: list[set[str]] = [set() for _ in range(n)]
+        if self.named and counts is not None:
+            rater, _, names = annotations_of(counts, "`raters`")
+            for row, place in np.argwhere(rater >= 0).tolist():
+                self.known[row].add(names[rater[row, place]])
+
+    def ask(self, row: int) -> str | None:
+        """Return who should label a row: of those who have not, the one who can give most; None if nobody."""
+        free = [name for name, left in self.capacity.items() if left > 0 and name not in self.known[row]]
+        if not self.named or not free:
+            return None if self.named else ""
+        name = max(free, key=lambda rater: self.capacity[rater])
+        self.capacity[name] -= 1
+        self.known[row].add(name)
+        return name

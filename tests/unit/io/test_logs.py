@@ -1,0 +1,325 @@
+"""Logs of language models in every documented format, and the faults that real ones have."""
+
+import json
+import math
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import credibly as cr
+
+LETTERS = "ABCD"
+PROBS = [[0.5, 0.3, 0.15, 0.05], [0.1, 0.2, 0.6, 0.1], [0.25, 0.4, 0.2, 0.15]]
+ANSWERS = [0, 2, 3]
+
+
+def _lines(tmp_path: Path, records: list[Any], name: str = "run.jsonl") -> Path:
+    path = tmp_path / name
+    path.write_text(
+        "\n".join(json.dumps(one, ensure_ascii=False) for one in records) + "\n", encoding="utf-8"
+    )
+    return path
+
+
+def _harness(at: int, shift: float = 0.0) -> dict[str, Any]:
+    pairs = [[str(math.log(p) + shift), "False"] for p in PROBS[at]]
+    return {
+        "doc_id": at,
+        "doc": {"question": "q", "subject": "xyx"[at]},
+        "target": str(ANSWERS[at]),
+        "arguments": {f"gen_args_{j}": {"arg_0": "q", "arg_1": f" {'ab' * (j + 1)}"} for j in range(4)},
+        "resps": [[one] for one in pairs],
+        "filtered_resps": pairs,
+        "filter": "none",
+        "acc": 1.0,
+    }
+
+
+def _chat(at: int, listed: int = 4, spelling: str = "{}") -> dict[str, Any]:
+    order = sorted(range(4), key=lambda j: -PROBS[at][j])[:listed]
+    top = [{"token": spelling.format(LETTERS[j]), "logprob": math.log(PROBS[at][j])} for j in order]
+    content = [{**top[0], "top_logprobs": top}]
+    message = {"content": LETTERS[order[0]]}
+    return {"object": "chat.completion", "choices": [{"message": message, "logprobs": {"content": content}}]}
+
+
+def _batch(at: int, **more: Any) -> dict[str, Any]:
+    body = _chat(at, **more)
+    return {"custom_id": f"q{at}", "response": {"status_code": 200, "body": body}, "error": None}
+
+
+def _inspect_sample(at: int) -> dict[str, Any]:
+    return {
+        "id": at,
+        "epoch": 1,
+        "input": "q",
+        "choices": ["w", "x", "y", "z"],
+        "target": LETTERS[ANSWERS[at]],
+        "metadata": {"subject": "xyx"[at]},
+        "output": {"choices": _chat(at)["choices"]},
+        "scores": {"choice": {"value": "C", "answer": "A"}},
+    }
+
+
+def _inspect(version: int = 2) -> dict[str, Any]:
+    return {
+        "version": version,
+        "status": "success",
+        "eval": {},
+        "samples": [_inspect_sample(at) for at in range(3)],
+    }
+
+
+def _stats(at: int) -> dict[str, Any]:
+    values = {"max_prob": [0.9, 0.6, 0.3][at], "exact_match": float(at < 2), "num_references": 4}
+    stats = [
+        {"name": {"name": name, "split": "test"}, "count": 1, "mean": value} for name, value in values.items()
+    ]
+    return {"instance_id": f"id{at}", "train_trial_index": 0, "stats": stats}
+
+
+def test_harness(tmp_path: Path) -> None:
+    data = cr.load(_lines(tmp_path, [_harness(at) for at in range(3)]), groups=["subject"])
+    assert np.allclose(data.predictions.probs, PROBS)
+    assert data.labels.tolist() == ANSWERS
+    assert data.groups["subject"].tolist() == ["x", "y", "x"]
+
+
+def test_mass_outside_the_options_is_said(tmp_path: Path) -> None:
+    data = cr.load(_lines(tmp_path, [_harness(at, shift=math.log(0.5)) for at in range(3)]))
+    assert np.allclose(data.predictions.probs, PROBS)
+    assert any("sum to 0.5 (median) and are divided by their sum" in note for note in data.notes)
+
+
+def test_length_normalisation_is_asked_for_and_said(tmp_path: Path) -> None:
+    data = cr.load(_lines(tmp_path, [_harness(at) for at in range(3)]), kind="length-normalised")
+    scores = np.log(PROBS[0]) / [2, 4, 6, 8]  # characters of ab, abab, ...
+    assert np.allclose(data.predictions.probs[0], np.exp(scores) / np.exp(scores).sum())
+    assert any("divided by their lengths" in note for note in data.notes)
+
+
+def test_answers_scored_by_tokens(tmp_path: Path) -> None:
+    record = {
+        "options": ["a", "b c"],
+        "answer": 1,
+        "logprobs": [[math.log(0.25)], [math.log(0.5), math.log(0.5)]],
+    }
+    plain = cr.load(_lines(tmp_path, [record] * 2))
+    assert np.allclose(plain.predictions.probs[0], [0.5, 0.5])  # 0.25 and 0.5 * 0.5
+    divided = cr.load(_lines(tmp_path, [record] * 2), kind="length-normalised")
+    assert np.allclose(
+        divided.predictions.probs[0], [1 / 3, 2 / 3]
+    )  # 0.25 and sqrt(0.25), divided by their sum
+    assert any("not divided by their lengths" in note for note in plain.notes)
+
+
+@pytest.mark.parametrize("form", [".json", ".eval"])
+def test_inspect(tmp_path: Path, form: str) -> None:
+    path = tmp_path / f"run{form}"
+    log = _inspect()
+    if form == ".json":
+        path.write_text(json.dumps(log), encoding="utf-8")
+    else:
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.writestr("header.json", json.dumps({**log, "samples": None}))
+            for at, sample in enumerate(log["samples"]):
+                archive.writestr(f"samples/{at}_epoch_1.json", json.dumps(sample))
+    data = cr.load(path, groups=["subject"])
+    assert np.allclose(data.predictions.probs, PROBS)
+    assert data.labels.tolist() == ANSWERS
+
+
+def test_unknown_versions_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "run.json"
+    path.write_text(json.dumps(_inspect(version=9)), encoding="utf-8")
+    with pytest.raises(cr.CrediblyError, match="version 1 or 2; its version is 9"):
+        cr.load(path)
+
+
+def test_helm(tmp_path: Path) -> None:
+    path = tmp_path / "per_instance_stats.json"
+    path.write_text(json.dumps([_stats(at) for at in range(3)]), encoding="utf-8")
+    data = cr.load(path)
+    assert data.predictions.stated.tolist() == [0.9, 0.6, 0.3]
+    assert data.labels.tolist() == [1, 1, 0]
+    assert data.meta["provenance"] == {"measured": 3}
+
+
+def test_batch_with_labels_in_another_file(tmp_path: Path) -> None:
+    (tmp_path / "labels.csv").write_text("id,label\nq2,D\nq0,A\nq1,C\n", encoding="utf-8")
+    data = cr.load(
+        _lines(tmp_path, [_batch(at) for at in range(3)]), labels=tmp_path / "labels.csv", classes=[*LETTERS]
+    )
+    assert np.allclose(data.predictions.probs, PROBS)
+    assert data.labels.tolist() == ANSWERS
+
+
+def test_short_lists_are_sets(tmp_path: Path) -> None:
+    records = [{**_chat(at, listed=2), "answer": LETTERS[ANSWERS[at]]} for at in range(3)]
+    data = cr.load(_lines(tmp_path, records), classes=[*LETTERS])
+    low, high = data.predictions.lower, data.predictions.upper
+    assert isinstance(data.predictions, cr.Intervals)
+    # of 0.5 and 0.3, 0.2 may be on other tokens: 0.5 / (0.8 + 0.2) to 0.5 / 0.8
+    assert [low[0, 0], high[0, 0]] == pytest.approx([0.5, 0.625])
+    assert (np.array(PROBS) >= low - 1e-12).all()
+    assert (np.array(PROBS) <= high + 1e-12).all()
+
+
+def test_spellings_of_an_option_are_added(tmp_path: Path) -> None:
+    record = _chat(0)
+    listed = record["choices"][0]["logprobs"]["content"][0]["top_logprobs"]
+    listed[0]["logprob"] = math.log(0.4)
+    record["choices"][0]["logprobs"]["content"][0]["logprob"] = math.log(0.4)
+    listed.append({"token": " A", "logprob": math.log(0.1)})
+    data = cr.load(_lines(tmp_path, [{**record, "answer": "A"}] * 2))
+    assert np.allclose(data.predictions.probs[0], PROBS[0])
+    assert any("several spellings of an option are added" in note for note in data.notes)
+
+
+@pytest.mark.parametrize(
+    "listed",
+    [
+        {"A": math.log(0.5), "B": math.log(0.3), "C": math.log(0.15), "D": math.log(0.05)},
+        [math.log(one) for one in PROBS[0]],
+        [{"token": LETTERS[j], "logprob": math.log(PROBS[0][j])} for j in range(4)],
+        {"tokens": ["A"], "token_logprobs": [math.log(0.5)],
+         "top_logprobs": [{LETTERS[j]: math.log(PROBS[0][j]) for j in range(4)}]},
+        {"content": _chat(0)["choices"][0]["logprobs"]["content"]},
+    ],
+)  # fmt: skip
+def test_every_way_to_write_log_probabilities(tmp_path: Path, listed: Any) -> None:
+    record = {"question": "q", "options": [*LETTERS], "answer": "A", "logprobs": listed}
+    assert np.allclose(cr.load(_lines(tmp_path, [record] * 2)).predictions.probs[0], PROBS[0])
+
+
+def test_differing_numbers_of_options_are_a_mask(tmp_path: Path) -> None:
+    records = [
+        {
+            "question": "ä",
+            "options": ["ja", "nein"],
+            "answer": "nein",
+            "logprobs": [math.log(0.25), math.log(0.75)],
+        },
+        {
+            "question": "b",
+            "options": ["x", "y", "z"],
+            "answer": 2,
+            "logprobs": [math.log(p) for p in (0.5, 0.3, 0.2)],
+        },
+    ]
+    data = cr.load(_lines(tmp_path, records))
+    assert np.allclose(data.predictions.probs, [[0.25, 0.75, 0], [0.5, 0.3, 0.2]])
+    assert data.labels.tolist() == [1, 2]
+    assert any("differing numbers of options (1 with 2, 1 with 3)" in note for note in data.notes)
+
+
+def test_an_evaluation_with_a_mask_is_finite(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    records = []
+    for row in range(300):
+        probs = rng.dirichlet(np.ones(3 + row % 2))
+        answer = int(rng.choice(len(probs), p=probs))
+        records.append(
+            {"options": list("abcd"[: len(probs)]), "answer": answer, "logprobs": np.log(probs).tolist()}
+        )
+    found = cr.evaluate(cr.load(_lines(tmp_path, records)), rng=0, n_resamples=99)
+    assert found.headline.finding.word == "no conflict found"
+    assert math.isfinite(float(found.estimates["log_loss"]))
+
+
+FAULTS: list[tuple[list[Any], str]] = [
+    ([{"options": ["a", "b"], "answer": 0, "logprobs": [-0.1]}], r"must be one per option \(2\); got 1"),
+    ([{"options": ["a", "b"], "answer": 0, "logprobs": [0.7, -2.0]}], "at most 0; row 0 has 0.7"),
+    ([{"options": ["a", "b"], "answer": [0, 1], "logprobs": [-0.7, -0.7]}], "several answers are right"),
+    ([{"options": ["a", "b"], "answer": "c!", "logprobs": [-0.7, -0.7]}], "one of 2 options.*it is 'c!'"),
+    ([{"confidence": 0.7, "correct": "perhaps"}], "must say whether each answer is right"),
+    ([{"question": "q", "confidence": "sure", "correct": True}], "must be numbers, percentages or words"),
+]
+
+
+@pytest.mark.parametrize(("records", "match"), FAULTS)
+def test_faults_are_named(tmp_path: Path, records: list[Any], match: str) -> None:
+    with pytest.raises(cr.CrediblyError, match=match):
+        cr.load(_lines(tmp_path, records))
+
+
+def test_a_truncated_line_is_refused_or_left_out_on_request(tmp_path: Path) -> None:
+    path = _lines(tmp_path, [{"confidence": 0.7, "correct": True}] * 3)
+    path.write_text(path.read_text(encoding="utf-8") + '{"confidence": 0.7, "corr', encoding="utf-8")
+    with pytest.raises(cr.CrediblyError, match="line 4"):
+        cr.load(path)
+    data = cr.load(path, drop_invalid=True)
+    assert len(data) == 3
+    assert any("1 line could not be read and is left out" in note for note in data.notes)
+
+
+def test_confidences_keep_their_provenance(tmp_path: Path) -> None:
+    kinds = ["measured", "self-reported", "fallback", "missing"]
+    records = [
+        {
+            "confidence": None if at % 4 == 3 else 0.3 + at / 100,
+            "correct": at % 3 == 0,
+            "provenance": kinds[at % 4],
+        }
+        for at in range(40)
+    ]
+    data = cr.load(_lines(tmp_path, records))
+    assert len(data) == 20
+    assert data.meta["provenance"] == {"measured": 10, "self-reported": 10, "fallback": 10, "missing": 10}
+    assert any("are left out: the model did not state it" in note for note in data.notes)
+
+
+def test_words_are_read_as_the_user_says(tmp_path: Path) -> None:
+    path = _lines(tmp_path, [{"confidence": word, "correct": True} for word in ("likely", "no idea", "90%")])
+    data = cr.load(path, words={"likely": 0.7, "no idea": None})
+    assert data.predictions.stated.tolist() == [0.7, 0.9]
+
+
+@pytest.mark.parametrize("name", ["run.csv", "run.jsonl"])
+def test_the_gap_of_a_constant_confidence_is_the_true_one(tmp_path: Path, name: str) -> None:
+    right = [at % 9 < 4 for at in range(450)]  # 4 of 9
+    path = tmp_path / name
+    if name.endswith("csv"):
+        lines = ["confidence,correct", *(f"0.6,{one}" for one in right)]
+        path.write_text("\n".join(lines), encoding="utf-8")
+    else:
+        _lines(tmp_path, [{"confidence": 0.6, "correct": one} for one in right], name)
+    data = cr.load(path)
+    assert float(cr.confidence_gap(data)) == pytest.approx(0.6 - 4 / 9)  # 15.6 points
+    assert any("looks like a fallback" in note for note in data.notes)
+
+
+def test_samples_prompts_and_judges(tmp_path: Path) -> None:
+    sampled = cr.load(_lines(tmp_path, [{"question": "q", "samples": ["4", "4", "5"], "answer": "4"}] * 3))
+    assert sampled.predictions.stated.tolist() == pytest.approx([2 / 3] * 3)
+    own = [{"id": at, "options": [*LETTERS], "answer": ANSWERS[at]} for at in range(3)]
+    numbers = [np.log(one).tolist() for one in PROBS]
+    prompted = [
+        {**own[at], "prompt_id": name, "logprobs": numbers[at]}
+        for at in range(3)
+        for name in ("short", "long")
+    ]
+    ensemble = cr.load(_lines(tmp_path, prompted)).predictions
+    assert isinstance(ensemble, cr.Ensemble)
+    assert ensemble.probs.shape == (3, 2, 4)
+    judged = cr.load(_lines(tmp_path, [{"confidence": 0.5, "judges": [True, True, False]}] * 3))
+    assert judged.labels.counts.tolist() == [[1, 2]] * 3  # wrong, right
+
+
+def test_questions_of_one_passage_are_clusters(tmp_path: Path) -> None:
+    records = [
+        {"passage": f"text {at // 3}", "confidence": 0.4 + at / 100, "correct": at % 2 == 0}
+        for at in range(30)
+    ]
+    data = cr.load(_lines(tmp_path, records))
+    assert len(set(data.clusters.tolist())) == 10
+
+
+def test_what_is_no_log_is_read_as_before(tmp_path: Path) -> None:
+    path = _lines(tmp_path, [{"probs": [0.2, 0.8], "label": 1}, {"probs": [0.6, 0.4], "label": 0}])
+    assert isinstance(cr.load(path).predictions, cr.Point)
+    draws = _lines(tmp_path, [{"samples": [0.1, 0.2, 0.3], "y": 0.2}] * 2, "draws.jsonl")
+    assert isinstance(cr.load(draws, kind="samples").predictions, cr.Samples)
