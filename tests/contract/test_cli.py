@@ -105,7 +105,7 @@ OPTIONS: dict[str, tuple[str, ...]] = {
         "--force",
         "--fail-on",
     ),
-    "raters": (*STREAMING, "--drop-invalid", "--n-bins", "--weights"),
+    "raters": (*STREAMING, "--drop-invalid", "--n-bins", "--weights", "--n-resamples", "--seed"),
     "compare": (
         *STREAMING,
         "--drop-invalid",

@@ -396,7 +396,7 @@ def _parts(evaluation: cr.Evaluation) -> Iterator[Named]:
     if evaluation.audit is not None:
         audit = evaluation.audit
         p, ends = digits(audit.pvalue), between(audit.pvalue_interval)
-        sizes = (f"n = {audit.n}", f"{audit.n_groups} groups", f"{audit.n_resamples} replicates")
+        sizes = (f"n = {audit.n}", f"{audit.n_parts} group", f"{audit.n_resamples} replicates")
         yield Named("audit", (f"family-wise p = {p} (Monte-Carlo {ends})", *sizes))
     parts = evaluation.decomposition
     if parts is not None and hasattr(parts, "miscalibration"):
@@ -529,6 +529,8 @@ def _held(part: str, evaluation: cr.Evaluation) -> Iterator[float]:
     seen, level = evaluation.predictions, float(evaluation.settings["level"])
     yield from (seen.n, seen.m, level, 1 - level, evaluation.settings["n_resamples"], 0.95)
     yield from (() if seen.n_clusters is None else (seen.n_clusters,))
+    if evaluation.audit is not None:
+        yield evaluation.audit.n_parts
     if part == "audit":
         yield 0.8  # the probability with which an effect is detected
     if part == "reals" and evaluation.reals.spread is not None:

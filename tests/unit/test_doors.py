@@ -19,7 +19,7 @@ import pytest
 
 import credibly as cr
 from credibly.cli import main
-from credibly.io import files
+from credibly.io import remote
 
 RNG = np.random.default_rng(5)
 PROBS = RNG.dirichlet([1, 1, 1], size=60)
@@ -342,11 +342,11 @@ def test_a_remote_file_that_never_ends_is_left(monkeypatch: pytest.MonkeyPatch) 
         def read(self, size: int = -1) -> bytes:
             return b"1,2\n" * (size // 4)
 
-    monkeypatch.setattr(files, "open_remote", lambda url: contextlib.nullcontext(Endless()))
-    monkeypatch.setattr(files, "LONGEST", 0.05)
+    monkeypatch.setattr(remote, "open_remote", lambda url: contextlib.nullcontext(Endless()))
+    monkeypatch.setattr(remote, "LONGEST", 0.05)
     with pytest.raises(cr.FileError, match="must arrive within 0 seconds"):
         cr.load("https://example.org/x.csv")
-    monkeypatch.setattr(files, "LONGEST", 60.0)
+    monkeypatch.setattr(remote, "LONGEST", 60.0)
     usage = shutil.disk_usage("/")._replace(free=2**22)
     monkeypatch.setattr(shutil, "disk_usage", lambda folder: usage)
     with pytest.raises(cr.FileError, match="half of the free disk space"):

@@ -80,7 +80,7 @@ class Moments(State):
 
     @classmethod
     def of(cls, values: Array, weights: Array | None, **plain: Array) -> Moments:
-        """Return the sums of values (1, n), an instance of weight zero left out, beside `plain` sums."""
+        """Return the sums of values (1, n), an instance of weight zero left out, and `plain` sums."""
         if weights is None and is_numpy(values):
             return cls(_plain_sums(values), **plain)
         xp = namespace(values)

@@ -15,6 +15,7 @@ from typing import Any
 import click
 
 from credibly._arrays.errors import CrediblyError
+from credibly.calls import VERBS
 from credibly.cli import codes
 from credibly.cli.commands import Refused, Verbs
 from credibly.cli.completion import COMPLETION, answer, install, show
@@ -95,6 +96,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         from credibly.cli.output import sentence  # loads NumPy, which most runs do without until here
 
         return _fail(sentence(error))
+    except click.NoSuchOption as error:
+        said = _verbs_with(error) or error.format_message().rstrip(".")
+        return _fail(f"{said}{'' if said.endswith('?') else '.'} Try `{_help_of(error)}`.")
     except click.ClickException as error:
         said = error.format_message().rstrip(".")
         return _fail(f"{said}{'' if said.endswith('?') else '.'} Try `{_help_of(error)}`.")
@@ -152,6 +156,18 @@ def _invoke(arguments: list[str]) -> None:
 def _fail(text: str) -> int:
     sys.stderr.write(f"credibly: {text}\n")
     return codes.BAD_INPUT
+
+
+def _verbs_with(error: click.NoSuchOption) -> str:
+    """Say which verbs have an option that this one lacks; nothing if none has it."""
+    flag = error.option_name
+    verbs = [words for words, verb in VERBS.items() if any(flag == row.flag for row in verb.rows)]
+    if not verbs or error.ctx is None:
+        return ""
+    named = ", ".join(f"`{words}`" for words in verbs[:4]) + (", ..." if len(verbs) > 4 else "")
+    return (
+        f"`{error.ctx.command_path}` has no option {flag}; {named} {'have' if len(verbs) > 1 else 'has'} it"
+    )
 
 
 def _help_of(error: Exception) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from credibly._arrays.errors import FileError, InputError
+from credibly._arrays.errors import FileError, InputError, one_of
 from credibly.calls.options import DRAWS, FOLDS, STATISTIC
 from credibly.cli.output import Cell, Output, Table, progress, with_flags
 from credibly.cli.reading import labelled, read, require_elsewhere
@@ -20,7 +20,7 @@ from credibly.io import labels_beside, require_target, require_writable, save
 from credibly.predictions import Dataset
 from credibly.recalibrate import Recalibration, recalibration_report
 from credibly.recalibrate import load as load_recalibration
-from credibly.recalibrate.files import named_recalibration
+from credibly.recalibrate.files import named_recalibration, names_for
 from credibly.results.estimates import Estimate
 from credibly.results.recalibration import Change, RecalibrationReport
 from credibly.results.tests import HypotestResult
@@ -55,6 +55,9 @@ def fit_file(typed: Typed) -> None:
         chosen, groups, why = _repair(data, seed, output)
     elif typed.groups is None:  # a column `group` that nobody named changes no method
         groups = None
+    kind = type(data.predictions).__name__
+    if kind not in chosen.parts[0].kinds:
+        one_of(f"`--method` for {kind} predictions", typed.method, names_for(data.predictions))
     for step in chosen.parts:
         if hasattr(step, "rng"):  # folds that choose a penalty, or a held-out part
             step.rng = seed

@@ -30,6 +30,7 @@ from credibly.evaluation.work import NOT_ASKED, Stage, Work
 from credibly.hypotests import plan_labels
 from credibly.hypotests.calibration.certificate import average_gaps
 from credibly.predictions import ClassPredictions, Dataset, InMemory, RealPredictions, Rows
+from credibly.predictions.confidence import OUTCOMES
 from credibly.selection.score import spaced_rows
 from credibly.statistics import confidence_gap
 
@@ -141,7 +142,8 @@ def fault_finding(found: Diagnosis, classes: Sequence[str], margin: float) -> Fi
     }
     repair = found.repair
     if repair is not None:
-        named = repair_name({"method": repair.method, "by": repair.by})
+        of_answers = tuple(classes) == OUTCOMES
+        named = repair_name({"method": repair.method, "by": repair.by, "of_answers": of_answers})
         facts |= {
             "remedy": "repair" if is_clear and found.effect.remains is not None else "repair without a size",
             "repair": repair.description if repair.method not in WITHOUT_NUMBERS else named,
@@ -264,8 +266,9 @@ def _steps(work: Work, found: Diagnosis) -> tuple[tuple[str, str], ...]:
 def _main_steps(work: Work, found: Diagnosis) -> tuple[tuple[str, str], ...]:
     if found.word != "conflict":
         where = "Look at parts of the data: a model can be right on average and wrong for some groups."
-        return ((where, audit_command(work)),)
-    if found.repair is None and found.fault in BEYOND_REPAIR:
+        return () if work.found.get("audit") is not None else ((where, audit_command(work)),)
+    looked = work.found.get("audit") is not None  # the page has the groups that were named
+    if found.repair is None and (looked or found.fault in BEYOND_REPAIR):
         return ()
     if found.repair is None:
         return (("Look for groups of the data where the fault is larger.", audit_command(work)),)

@@ -9,6 +9,7 @@ from typing import Any, Literal, TypeVar
 
 import numpy as np
 
+from credibly._arrays.notes import counted
 from credibly.diagnosis import Diagnosis
 from credibly.evaluation.rows import PredictionSummary
 from credibly.evaluation.sentences import QUESTIONS, sentence_of
@@ -170,7 +171,7 @@ def audit_verdict(result: AuditResult) -> Verdict:
         "groups",
         facts,
         f"family-wise p = {shown(result.pvalue)} (Monte-Carlo {shown_range(result.pvalue_interval)})",
-        f"n = {result.n}, {result.n_groups} groups, {result.n_resamples} replicates",
+        f"n = {result.n}, {counted(result.n_parts, 'group')}, {result.n_resamples} replicates",
         None if worst is None else worst.effect,
         None,
     )

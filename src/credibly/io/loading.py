@@ -16,7 +16,7 @@ from credibly._arrays.namespace import Array, is_numpy
 from credibly._arrays.notes import counted
 from credibly.calls import plain
 from credibly.io.columns import tabulate
-from credibly.io.files import digest_of, local_copy, path_text, read_content
+from credibly.io.files import digest_of, path_text, read_content
 from credibly.io.labelling import (
     counts_of_shares,
     joined_labels,
@@ -29,6 +29,7 @@ from credibly.io.limits import located, reworded
 from credibly.io.nameless import share_of_distributions
 from credibly.io.naming import assign_roles, use_canonical_names
 from credibly.io.questions import lay_out
+from credibly.io.remote import local_copy
 from credibly.io.roles import KINDS, RAW_LOGITS, ROLES, Content, ReadOptions, described, require_held
 from credibly.predictions import Dataset, LabelCounts, OverClasses, Predictions, as_labels
 from credibly.predictions.dataset import named

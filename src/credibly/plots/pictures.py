@@ -523,6 +523,10 @@ def picture(result: Any, kind: str | None = None, **options: Any) -> Picture:
     """
     first = next(iter(result.values()), result) if isinstance(result, Mapping) else result
     kinds = kinds_of(first)
+    parts = [getattr(result, name) for name in getattr(result, "drawn_as", ()) if kind not in kinds]
+    part = next((part for part in parts if part is not None), None)
+    if part is not None:
+        return picture(part, kind, **options)
     if not kinds:
         raise UnsupportedError(
             f"a picture of `{type(first).__name__}`",

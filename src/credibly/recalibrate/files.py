@@ -120,6 +120,11 @@ def recalibration_from_dict(values: Mapping[str, Any]) -> Recalibration:
     return METHODS[values["method"]]._from_dict(values)
 
 
+def names_for(predictions: Any) -> list[str]:
+    """Return the names of the recalibrations of such predictions."""
+    return [name for name in NAMED if type(predictions).__name__ in NAMED[name]().kinds]
+
+
 def named_recalibration(name: str) -> Recalibration:
     """Return an unfitted recalibration by name; ``"temperature+alpha"`` is a chain."""
     if name in NAMED:

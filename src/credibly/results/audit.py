@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any, Literal
 
+from credibly._arrays.notes import counted
 from credibly.results.base import Result, WithPvalue, jsonable, require_level, require_margin
 from credibly.results.numbers import points_to_a_tenth, tenths
 from credibly.results.tests import Word
@@ -147,7 +148,7 @@ class AuditResult(WithPvalue, Result):
     groups : tuple of AuditGroup
         All groups and measures, the clearest first; ``pandas.DataFrame(result.groups)`` is a table of them.
     n, n_groups, n_cells : int
-        Number of rows, of groups examined, and of cells that make up the groups.
+        Number of rows, of groups examined (all rows are one), and of cells that make up the groups.
     attributes : tuple of str
         What the groups are made of.
     measures : tuple of str
@@ -273,9 +274,14 @@ class AuditResult(WithPvalue, Result):
         return {**super().to_dict(), "verdict": self.verdict(), "headline": self.headline}
 
     @property
+    def n_parts(self) -> int:
+        """Number of groups that are a part of the rows."""
+        return self.n_groups - any(not group.conditions for group in self.groups)
+
+    @property
     def headline(self) -> str:
         """The answer in one or two sentences."""
-        count = "1 group" if self.n_groups == 1 else f"{self.n_groups} groups"
+        count = counted(self.n_parts, "group") if self.n_parts else "all rows"
         named = "" if self.attributes == ("group",) else f" of {', '.join(self.attributes)}"
         looked = count + named
         tested = f"p = {self.pvalue:.3g} for all groups together"

@@ -132,7 +132,8 @@ class Ignorance(Result):
     test : HypotestResult
         Whether labels could have been drawn as stated: pairs, spread score and local score together.
     mean_test : HypotestResult
-        Whether one label per instance could have been drawn from the mean, whatever the spread.
+        Whether one label per instance could have been drawn from the mean, whatever the spread. If raters
+        differ, a conflict also requires all labels to show it with errors over instances and raters.
     n : int
         Number of instances with two or more labels.
     n_left_out : int
@@ -205,7 +206,7 @@ class Ignorance(Result):
             "pvalue": self.test.deciding_pvalue,
             "why": self.test.why_not(level),
             "is_local": details.is_local,
-            "mean_pvalue": self.mean_test.pvalue,
+            "mean_pvalue": self.mean_test.deciding_pvalue,
             "mean_word": self.mean_test.verdict(level),
             "mean_share": max(0.0, self.mean_part.value) / max(self.supported.value, 1e-12),
             "raters_pvalue": details.rater_pvalue if differ else None,

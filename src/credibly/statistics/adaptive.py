@@ -76,7 +76,7 @@ class TCal(CellStatistic):
     refusal: ClassVar[str | None] = _REFUSAL
 
     def __post_init__(self) -> None:
-        check_target(self.target, "top_label", "classwise")
+        check_target(self, "top_label", "classwise")
         bins = self.most_bins
         power = is_whole(bins) and 1 <= bins <= 2**13 and not bins & (bins - 1)
         require(power, "must be a power of two from 1 to 8192", "Try 64.", most_bins=bins)
@@ -86,7 +86,7 @@ class TCal(CellStatistic):
         return dyadic_cells(predictions, self.most_bins, self.target)
 
     def size_of_terms(self, n: int, n_cells: int) -> float:
-        """Return that of squared sums over a bin, of which n are taken away, in units of about their root."""
+        """Return the magnitude of squared sums over a bin, less n, in units of about their root."""
         return math.sqrt(n)
 
     def value(self, sums: State) -> Array:

@@ -237,7 +237,7 @@ class ClasswiseECE(BinnedError):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_target(self.target, "classwise")
+        check_target(self, "classwise")
 
     def binned_values(self, predictions: Any) -> Array:
         """Every class's probability, or that of one class."""

@@ -177,11 +177,13 @@ TargetName = Literal["top_label", "classwise"] | int
 """Whose probability is compared with its frequency: the predicted class, every class, or one class."""
 
 
-def check_target(target: Any, *words: str) -> None:
-    """Raise unless it is one of these words, or a whole number that could be a class."""
-    named = alternatives([repr(word).replace("'", '"') for word in words])
+def check_target(statistic: Any, *words: str) -> None:
+    """Keep a target that is one of these words, or a whole number that could be a class; raise otherwise."""
+    target = statistic.target
     known = target in words if isinstance(target, str) else is_whole(target) and target >= 0
-    require(known, f"must be {named}, or the index of a class", "Use 1 for the second class.", target=target)
+    named = alternatives([*(repr(word).replace("'", '"') for word in words), "the index of a class"])
+    require(known, f"must be {named}", "Use 1 for the second class.", target=target)
+    object.__setattr__(statistic, "target", target if isinstance(target, str) else int(target))
 
 
 def event_of(probs: Array, target: int) -> tuple[Array, Array]:
@@ -247,7 +249,7 @@ class CellStatistic(LinearStatistic):
         return xp.mean(row_gap * (2.0 * deviation - row_gap), axis=1)
 
     def size_of_terms(self, n: int, n_cells: int) -> float:
-        """Return that of shares of labels and mean predictions, of which an error is the difference."""
+        """Return 1: an error is the difference of two shares."""
         return 1.0
 
 

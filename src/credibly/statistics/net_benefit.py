@@ -65,7 +65,7 @@ class NetBenefit(LinearStatistic):
     def __post_init__(self) -> None:
         inside = is_number(self.threshold) and 0 < self.threshold < 1
         require(inside, "must lie strictly between 0 and 1", "Try 0.5.", threshold=self.threshold)
-        check_target(self.target)
+        check_target(self)
 
     def terms(self, predictions: Any, plan: Plan) -> Outcomes:
         """Return what acting gains or loses under every label."""

@@ -112,7 +112,7 @@ def risk_coverage_curve(
     excess[ascending] = best_influence
     np.subtract(in_order, excess, out=excess)
     kept = np.linspace(0, n - 1, min(n, n_points)).round().astype(np.int64)
-    kept[-1] = n - 1  # a single point would be the first, and the risk of all is told
+    kept[-1] = n - 1  # a single point would be the first, but the curve must end with all instances
     stated = _risk(1.0 - answered[order], ties)
     return RiskCoverageCurve(
         by=by or ("confidence" if confidence is None else "the given order"),

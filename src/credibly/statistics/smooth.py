@@ -80,7 +80,7 @@ class SmoothECE(CellStatistic):
     in_evaluations: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        check_target(self.target, "top_label", "classwise")
+        check_target(self, "top_label", "classwise")
         bandwidth, remedy = self.bandwidth, "Leave it out: it is then the error itself."
         inside = bandwidth is None or (is_number(bandwidth) and 2.0**-_NARROWEST <= bandwidth <= 1)
         require(inside, f"must be from 1/{2**_NARROWEST} to 1", remedy, bandwidth=bandwidth)

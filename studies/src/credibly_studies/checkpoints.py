@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from credibly._arrays.errors import FileError
-from credibly.io.text import read_json_value
+from credibly.io.json_text import read_json_value
 from credibly.io.writing import as_path, told, write_text_atomically
 from credibly.results.base import jsonable
 

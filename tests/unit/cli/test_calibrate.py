@@ -101,7 +101,10 @@ def test_compare(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
         (["fit", "separable.npz", "t.json", "--method", "temperature"], "separable data"),
         (["fit", "few.npz", "t.json"], "must show a fault that a repair mends, if no `--method` is named"),
         (["fit", "fit.npz", "fit.npz", "--force"], "must not be a file that is read"),
-        (["fit", "rated.npz", "rated.json", "--method", "members"], "Ensemble predictions"),
+        (
+            ["fit", "rated.npz", "rated.json", "--method", "members"],
+            "for Point predictions must be",
+        ),
         (["apply", "fit.npz", "new.npz", "out.npz"], "fit.npz"),
         (["apply", "none.json", "new.npz", "out.npz"], "none.json"),
         (["compare", "fit.npz", "--folds", "1"], "`--folds`"),

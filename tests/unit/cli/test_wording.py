@@ -11,6 +11,7 @@ import pytest
 from credibly import FileError, InputError, InvalidRowsError, UnsupportedError
 from credibly._arrays.errors import ONE_RATER, Remedy
 from credibly.calls import VERBS
+from credibly.cli import main
 from credibly.cli.commands import VerbCommand
 from credibly.cli.output import FLAGS, all_rows, sentence, system_sentence
 
@@ -44,6 +45,20 @@ def said(remedy: str, subject: str = "`probs`") -> str:
 )
 def test_the_remedy_names_the_flag(remedy: str, flag: str) -> None:
     assert said(remedy) == f"`probs` must be so; it is not. {flag}"
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["evaluate", "x.npz", "--method", "platt"], "has no option --method; `test`, `calibrate fit`"),
+        (["evaluate", "x.npz", "--quite"], "No such option '--quite'. Did you mean '--quiet'?"),
+    ],
+)
+def test_an_option_of_another_verb_is_named_with_it(
+    words: list[str], told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(words) == 2
+    assert told in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -242,3 +242,12 @@ def test_the_whole_figure_of_axes_on_a_part_of_it() -> None:
     left, _ = figure.subfigures(1, 2)
     assert whole_figure(left.subfigures(1, 2)[0].subplots()) is figure
     assert whole_figure(figure.add_subplot()) is figure
+
+
+def test_an_evaluation_is_the_picture_of_its_first_part() -> None:
+    probs = np.random.default_rng(0).dirichlet(np.ones(3), size=60)
+    labels = (np.random.default_rng(1).random((60, 1)) > probs.cumsum(axis=1)).sum(axis=1)
+    found = cr.evaluate(probs, labels, tests=False)
+    part = next(part for name in found.drawn_as if (part := getattr(found, name)) is not None)
+    assert picture(found).finding == picture(part).finding
+    assert len(picture(found).table().rows) == len(picture(part).table().rows)

@@ -152,6 +152,16 @@ def test_the_error_of_an_event_is_that_of_it_against_the_rest(statistic: cr.stat
         statistic(PROBS, LABELS, target=3)
 
 
+def test_a_target_is_a_word_or_a_class() -> None:
+    assert cr.ecce.with_(target=np.int64(1)) == cr.ecce.with_(target=1)
+    assert type(S.net_benefit.with_(target=np.uint8(2)).settings()["target"]) is int
+    with pytest.raises(cr.InputError, match='must be "top_label", "classwise" or the index of a class'):
+        cr.ecce.with_(target="each")
+    for wrong in (True, 1.5, -1):
+        with pytest.raises(cr.InputError, match="must be the index of a class"):
+            S.net_benefit.with_(target=wrong)
+
+
 def test_disagreement_counts_pairs_of_different_members() -> None:
     members = np.array([[[0.9, 0.1], [0.6, 0.4], [0.3, 0.7]], [[0.2, 0.8], [0.1, 0.9], [0.4, 0.6]]])
     assert cr.credal.disagreement(members[:, :, ::-1]) == pytest.approx([2 / 3, 0])

@@ -518,3 +518,12 @@ def test_verdicts_at_a_share_of_the_level() -> None:
     assert stricter.verdict() == "cannot tell"  # 99 replicates give nothing smaller
     assert stricter.rejected == ()
     assert {one.explained_by for one in stricter.groups} == {None}
+
+
+def test_all_rows_are_not_counted_as_a_group() -> None:
+    rng = np.random.default_rng(4)
+    probs = rng.dirichlet(np.ones(2), size=300)
+    labels = (rng.random(300) > probs[:, 0]).astype(int)
+    found = cr.audit(probs, labels, groups={"site": np.repeat(["a", "b", "c"], 100)}, rng=0)
+    assert (found.n_groups, found.n_parts) == (4, 3)
+    assert "in 3 groups of site" in found.headline
