@@ -27,6 +27,7 @@ from credibly._arrays.philox import as_seed, takes_rng
 from credibly._arrays.standard_errors import mean_error
 from credibly.hypotests.resampling.pvalues import result_of, settled
 from credibly.predictions import LabelCounts
+from credibly.raters.second_labels import pair_products
 from credibly.results.ignorance import RaterDetails
 from credibly.results.tests import HypotestResult
 
@@ -190,8 +191,6 @@ def _over_raters(error: dict[str, Any], added: HostArray, who: HostArray) -> dic
 
 def two_way_pvalue(counts: LabelCounts, mean: HostArray, variance: HostArray) -> float:
     """Return the p-value of the gap between supported and stated variance, over instances and raters."""
-    from credibly.raters.second_labels import pair_products
-
     tallies = to_host(counts.counts).astype(np.float64)
     gaps = (pair_products(mean, tallies) - variance).sum(axis=1)
     error = crossed_error(mean_error(gaps), counts, mean, 1.0)

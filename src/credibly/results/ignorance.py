@@ -21,9 +21,9 @@ class SpreadDetails(Details):
 
     Attributes
     ----------
-    direction : {"too wide", "too narrow"}
+    direction : {"too wide", "too narrow", ""}
         On which side the spread score lies: predicted distributions of labels are spread too widely around
-        their mean, or too narrowly.
+        their mean, or too narrowly; "" for a test of the mean.
     is_local : bool
         Whether errors that depend on the prediction, and may cancel on average, are the clearest.
     rater_pvalue : float or None
@@ -42,7 +42,7 @@ class SpreadDetails(Details):
         return max(super()._deciding_pvalue(test), self.crossed_pvalue or 0.0)
 
     def _sentence(self, test: HypotestResult[Any], level: float, class_names: Sequence[str] | None) -> str:
-        if test.verdict(level) != "conflict":
+        if test.verdict(level) != "conflict" or not self.direction:
             return super()._sentence(test, level, class_names)
         if self.is_local:
             return (

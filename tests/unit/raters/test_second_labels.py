@@ -255,6 +255,7 @@ def test_raters_who_differ_widen_errors_and_are_said() -> None:
     assert "Raters differ" in found.sentence()
     assert found.test.deciding_pvalue >= found.test.details.crossed_pvalue
     assert found.mean_test.deciding_pvalue >= found.mean_test.details.crossed_pvalue
+    assert "spread" not in found.mean_test.sentence()
     same = np.repeat(labels[:, :1], raters, axis=1)
     calm = cr.raters.rater_test(cr.LabelCounts.from_table(same, n_classes=2), n_resamples=99, rng=0)
     assert calm.pvalue == 1.0  # all orders are the same
