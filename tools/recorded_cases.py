@@ -349,6 +349,11 @@ def of_check(name: str) -> Any:
     return getattr(found, name)(**settings)
 
 
+def _second(name: str, predictions: Any, **settings: Any) -> Any:
+    """Return what a function of second labels says of the counts."""
+    return getattr(cr.raters, name)(predictions, column("counts"), **settings)
+
+
 def curves() -> Iterator[Case]:
     """Yield curves, decompositions, maps and statistics of raters."""
     for target in ("top_label", 1):
@@ -375,6 +380,19 @@ def curves() -> Iterator[Case]:
         lambda: cr.decompose_disagreement(
             cr.Ensemble(MEMBERS), column("counts"), statistic=cr.rater_statistic(same, order=2, name="same")
         ),
+    )
+    table = np.where(np.arange(40)[:, None] % np.arange(2, 6) == 0, np.arange(40)[:, None] % 3, 1)
+    rated = cr.LabelCounts.from_table(table, n_classes=3)
+    plain = cr.Ensemble(MEMBERS)
+    for name in ("ignorance", "spread_test"):
+        yield f"{name}/members", functools.partial(_second, name, plain, n_resamples=29, rng=7)
+    yield "entropy_split/members", functools.partial(_second, "entropy_split", plain)
+    yield "plan_second_labels/members", lambda: cr.raters.plan_second_labels(plain, 5)
+    yield "rater_test/four raters", lambda: cr.raters.rater_test(rated, n_resamples=29, rng=7)
+    yield "agreement/four raters", lambda: cr.raters.agreement(rated)
+    yield (
+        "leaving_raters_out/four raters",
+        lambda: cr.raters.leaving_raters_out(np.full((40, 3), 1 / 3), rated, cr.brier),
     )
     for kind in REAL_KINDS:
         yield from over("decompose_crps", Given(kind, "reals"), MEMORY)

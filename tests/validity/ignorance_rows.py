@@ -107,6 +107,25 @@ def differ(n: int, raters: int, each: int, lean: float) -> Callable:
     return run
 
 
+def panel(n: int, raters: int) -> Callable:
+    """What decides about a right mean without ignorance, where two of a small panel label each instance."""
+    at, weight = np.polynomial.hermite_e.hermegauss(21)
+    weight = weight / weight.sum()
+
+    def run(seed: int) -> Numbers:
+        rng = np.random.default_rng([99, n, raters, seed])
+        strength, lean = 1.2 * rng.normal(size=(n, 1)), 0.7 * rng.normal(size=raters)
+        event = (weight / (1 + np.exp(-strength - 0.7 * at))).sum(axis=1)  # of a new rater
+        labels = (rng.random((n, raters)) < 1 / (1 + np.exp(-strength - lean))).astype(int)
+        left = rng.random((n, raters)).argsort(axis=1) >= 2
+        counts = cr.LabelCounts.from_table(np.where(left, -1, labels), n_classes=2, missing=-1)
+        claim = cr.Dirichlet(1e5 * np.stack([1 - event, event], axis=1))
+        found = cr.raters.ignorance(claim, counts, n_resamples=REPLICATES, rng=seed)
+        return {"mean": found.mean_test.deciding_pvalue, "spread": found.test.deciding_pvalue}
+
+    return run
+
+
 def alpha(n: int, raters: int, each: int, lean: float) -> Callable:
     """Whether the interval of Krippendorff's alpha holds that of all instances and raters."""
     whole = np.random.default_rng(95)
@@ -203,6 +222,18 @@ IGNORANCE_ROWS = [
             few=2,
         )
         for n, k, labels in ((300, 3, 2), (200, 10, 5))
+    ),
+    *(
+        Row(
+            "ignorance",
+            f"a right mean, two labels each of {raters} shared raters who lean by 0.7, n = 300",
+            "null",
+            panel(300, raters),
+            conservative=True,
+            slack=0.02,
+            few=2,
+        )
+        for raters in (5, 50)
     ),
     Row(
         "ignorance",

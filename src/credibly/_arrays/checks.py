@@ -32,7 +32,7 @@ _CHECK_ELEMENTS = 2**20
 
 
 def require_one_each(shape: tuple[int, ...], n: int, what: str, each: str = "entry per prediction") -> None:
-    """Raise in the name of `what` unless its `shape` is that of one entry for each of `n`."""
+    """Raise in the name of `what` unless its `shape` means one entry for each of `n`."""
     if tuple(shape) != (n,):
         raise InputError(
             what,

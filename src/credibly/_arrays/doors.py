@@ -41,9 +41,9 @@ def checked(function: Callable[P, T]) -> Callable[P, T]:
     """
 
     @functools.wraps(function)
-    def answering(*given: P.args, **settings: P.kwargs) -> T:
+    def answering(*args: P.args, **settings: P.kwargs) -> T:
         try:
-            return function(*given, **settings)
+            return function(*args, **settings)
         except CrediblyError:
             raise
         except (TypeError, ValueError, AttributeError) as error:

@@ -10,7 +10,7 @@ from typing import Any
 
 
 class Remedy(str):
-    """What to do about an error, for those who call from Python; it also knows what others can be told.
+    """What to do about an error, for callers from Python; `elsewhere` has the words for others.
 
     Attributes
     ----------
@@ -29,9 +29,9 @@ class Remedy(str):
     def __new__(
         cls, text: str, elsewhere: str | None = None, kind: str | None = None, code: str = ""
     ) -> Remedy:
-        made = super().__new__(cls, text)
-        made.elsewhere, made.kind, made.code = text if elsewhere is None else elsewhere, kind, code
-        return made
+        error = super().__new__(cls, text)
+        error.elsewhere, error.kind, error.code = text if elsewhere is None else elsewhere, kind, code
+        return error
 
     def __getnewargs__(self) -> tuple[Any, ...]:
         return str(self), self.elsewhere, self.kind, self.code

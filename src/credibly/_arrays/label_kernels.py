@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from credibly._arrays.namespace import Array, is_torch
-from credibly._arrays.philox import PHILOX_KEYS, PHILOX_MULTIPLIERS, Uniforms, signed
+from credibly._arrays.philox import PHILOX_KEYS, PHILOX_MULTIPLIERS, Uniforms, signed_word
 
 _MOST_CELLS = 2**12
 _BLOCKS, _REPLICATES = 16, 64  # of sixteen rows each, and label vectors, that a program draws at a time
@@ -76,8 +76,8 @@ def drawn(
     ties = torch.empty((2, most), dtype=torch.int64, device=steps.device)
     number = torch.zeros(1, dtype=torch.int32, device=steps.device)
     key = (
-        signed(pieces.seed[0]),
-        signed(pieces.seed[1]),
+        signed_word(pieces.seed[0]),
+        signed_word(pieces.seed[1]),
         *PHILOX_MULTIPLIERS,
         *PHILOX_KEYS,
         int(pieces.stream),

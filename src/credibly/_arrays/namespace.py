@@ -103,9 +103,9 @@ def to_host(array: Array) -> np.ndarray[Any, np.dtype[Any]]:
     return np.asarray(array_api_compat.to_device(array, home))
 
 
-def beside(array: Array, given: Any, reference: Array, what: str = "predictions and labels") -> Array:
-    """Bring what was `given` as a plain sequence to `reference`; arrays of another library are refused."""
-    if not hasattr(given, "dtype") and not hasattr(given, "to_numpy"):
+def beside(array: Array, value: Any, reference: Array, what: str = "predictions and labels") -> Array:
+    """Bring what came as a plain sequence, `value`, to `reference`; arrays of another library are refused."""
+    if not hasattr(value, "dtype") and not hasattr(value, "to_numpy"):
         return like(array, reference)
     namespace(reference, array, what=what)
     return array
@@ -312,7 +312,7 @@ def _rounding(terms: int) -> float:
 
 
 def _rows_of_tile(elements: int) -> int:
-    """Return how many rows of so many elements make a tile of which three copies stay in cache."""
+    """Return how many rows of so many elements make a tile; three copies of it stay in cache."""
     return max(1, CACHE_ELEMENTS // 2 // max(1, elements))
 
 
@@ -325,17 +325,17 @@ CACHE_ELEMENTS = 2**15
 """Doubles that stay in a core's cache; elementwise chains are fastest on tiles of this size."""
 
 
-def memory_budget(beside: Array | None = None) -> int:
+def memory_budget(array: Array | None = None) -> int:
     """Return the bytes one computation may use for temporaries.
 
     Default: 512 MiB on the host, a quarter of the free memory of the CUDA device that `beside` lies on.
     """
     limit = _budget.get()
-    if limit is None and beside is not None and is_torch(beside) and beside.is_cuda:
+    if limit is None and array is not None and is_torch(array) and array.is_cuda:
         import torch
 
-        unused = torch.cuda.memory_reserved(beside.device) - torch.cuda.memory_allocated(beside.device)
-        return int(torch.cuda.mem_get_info(beside.device)[0] + unused) // 4
+        unused = torch.cuda.memory_reserved(array.device) - torch.cuda.memory_allocated(array.device)
+        return int(torch.cuda.mem_get_info(array.device)[0] + unused) // 4
     return _HOST_BUDGET if limit is None else limit
 
 
@@ -393,7 +393,7 @@ def tiles(length: int, size: int) -> Iterator[slice]:
 
 
 def concatenated(parts: Iterable[Array], n: int) -> Array:
-    """Return parts one below the other, n rows in all; on the host one at a time is held beside the whole."""
+    """Return parts one below the other, n rows in all; on the host, parts are copied one at a time."""
     rest = iter(parts)
     first = next(rest)
     if not is_numpy(first):
@@ -405,9 +405,9 @@ def concatenated(parts: Iterable[Array], n: int) -> Array:
     return whole
 
 
-def rows_within_budget(bytes_per_row: int, share: float = 1.0, beside: Array | None = None) -> int:
+def rows_within_budget(bytes_per_row: int, share: float = 1.0, array: Array | None = None) -> int:
     """Return how many rows of a given size fit `share` of the memory budget (of `beside`), at least one."""
-    return max(1, int(memory_budget(beside) * share) // max(1, bytes_per_row))
+    return max(1, int(memory_budget(array) * share) // max(1, bytes_per_row))
 
 
 def one_blas_thread() -> AbstractContextManager[object]:

@@ -46,9 +46,9 @@ class Note(str):
     ) -> Note:
         counts = tuple(number for number in (count, of) if number is not None)
         counted = f"{' of '.join(map(str, counts))} " if counts else ""
-        made = super().__new__(cls, f"{counted}{text}{detail}")
-        made.code, made.text, made.counts, made.detail = code, text, counts, detail
-        return made
+        note = super().__new__(cls, f"{counted}{text}{detail}")
+        note.code, note.text, note.counts, note.detail = code, text, counts, detail
+        return note
 
     def __getnewargs__(self) -> tuple[Any, ...]:
         count, of = (*self.counts, None, None)[:2]

@@ -56,11 +56,7 @@ class Stream(enum.IntEnum):
 
 def as_seed(rng: Any) -> Seed:
     """Turn what `numpy.random.default_rng` takes into a 128-bit key; a pair of words is a key already."""
-    if (
-        isinstance(rng, (tuple, list))
-        and len(rng) == 2
-        and all(_is_seed(word) and word < 2**64 for word in rng)
-    ):
+    if isinstance(rng, (tuple, list)) and len(rng) == 2 and all(_is_seed(a) and a < 2**64 for a in rng):
         return int(rng[0]), int(rng[1])  # the seed of an earlier result
     if isinstance(rng, np.random.RandomState):
         rng = rng._bit_generator  # which `default_rng` takes in every version of NumPy
@@ -104,7 +100,7 @@ def takes_rng(function: Callable[P, T]) -> Callable[P, T]:
     inside = checked(function)
 
     @functools.wraps(function)
-    def answering(*given: P.args, **settings: P.kwargs) -> T:
+    def answering(*args: P.args, **settings: P.kwargs) -> T:
         for name in ("seed", "random_state"):
             if name in settings:
                 raise InputTypeError(
@@ -113,7 +109,7 @@ def takes_rng(function: Callable[P, T]) -> Callable[P, T]:
                     f"got {name}={settings[name]!r}",
                     f"Use `rng={settings[name]!r}`.",
                 )
-        return inside(*given, **settings)
+        return inside(*args, **settings)
 
     return answering
 
@@ -208,12 +204,12 @@ def _torch_philox(seed: Seed, stream: int, low: Array, high: Array) -> Array:
     import torch
 
     words = [low, high, torch.full_like(low, stream), torch.zeros_like(low)]
-    keys = [signed(seed[0]), signed(seed[1])]
+    keys = [signed_word(seed[0]), signed_word(seed[1])]
     for _ in range(10):
-        high0, low0 = _multiply(signed(PHILOX_MULTIPLIERS[0]), words[0])
-        high1, low1 = _multiply(signed(PHILOX_MULTIPLIERS[1]), words[2])
+        high0, low0 = _multiply(signed_word(PHILOX_MULTIPLIERS[0]), words[0])
+        high1, low1 = _multiply(signed_word(PHILOX_MULTIPLIERS[1]), words[2])
         words = [high1 ^ words[1] ^ keys[0], low1, high0 ^ words[3] ^ keys[1], low0]
-        keys = [signed(key + step) for key, step in zip(keys, PHILOX_KEYS, strict=True)]
+        keys = [signed_word(key + step) for key, step in zip(keys, PHILOX_KEYS, strict=True)]
     return torch.stack(words, dim=-1)
 
 
@@ -230,8 +226,8 @@ def torch_pieces(uniforms: Uniforms, replicates: slice, instances: slice, device
     return flat[:, lead : lead + instances.stop - instances.start]
 
 
-def signed(word: int) -> int:
-    """Reinterpret a 64-bit word as the signed integer tensors hold."""
+def signed_word(word: int) -> int:
+    """Reinterpret a 64-bit word as the signed_word integer tensors hold."""
     word &= 2**64 - 1
     return word - 2**64 if word >= 2**63 else word
 

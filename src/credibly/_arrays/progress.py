@@ -95,6 +95,6 @@ def share_of(progress: Progress | None, part: int, parts: int) -> Progress | Non
 
 
 def tell(progress: Progress | None, done: int, total: int) -> None:
-    """Report where somebody listens."""
+    """Report progress if there is a listener."""
     if progress is not None:
         progress(done, total)

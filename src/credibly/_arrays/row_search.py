@@ -63,13 +63,13 @@ def count_at_most(table: Array, values: Array, *, strict: bool = False) -> Array
 def _bisect(table: Array, values: Array, strict: bool) -> Array:
     xp = namespace(table)
     last = table.shape[1]
-    wanted = values.T  # (n, b): rows of the table stay rows
-    low = xp.zeros(wanted.shape, dtype=xp.int64, device=device(table))
+    columns = values.T  # (n, b): rows of the table stay rows
+    low = xp.zeros(columns.shape, dtype=xp.int64, device=device(table))
     stride = 1 << (last.bit_length() - 1)
     while stride:
         probe = low + stride
         entry = xp.take_along_axis(table, clip(probe, 1, last) - 1, axis=1)
-        passed = entry < wanted if strict else entry <= wanted
+        passed = entry < columns if strict else entry <= columns
         low = xp.where((probe <= last) & passed, probe, low)
         stride >>= 1
     return low.T
@@ -137,11 +137,11 @@ class SortedRows:
         entry = entries.take(place)
         passed = np.flatnonzero(entry < values)
         if passed.size:
-            place, entry, wanted = place.ravel(), entry.ravel(), values.ravel()
+            place, entry, value = place.ravel(), entry.ravel(), values.ravel()
             while passed.size:
                 place[passed] += 1
                 entry[passed] = entries.take(place[passed])
-                passed = passed[entry[passed] < wanted[passed]]
+                passed = passed[entry[passed] < value[passed]]
         below = place.reshape(values.shape) - first
         return below, entry.reshape(values.shape) == values
 

@@ -61,7 +61,7 @@ class Moments(State):
 
     @classmethod
     def of(cls, values: Array, weights: Array | None, **plain: Array) -> Moments:
-        """Return the sums of values (1, n), an instance of weight zero left out, beside `plain` sums."""
+        """Return the sums of values (1, n), an instance of weight zero left out, and `plain` sums."""
         xp = namespace(values)
         if weights is None:
             centre = xp.mean(values, axis=1)

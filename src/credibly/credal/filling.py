@@ -59,16 +59,16 @@ def nearest_in_intervals(credal: Intervals, target: Array) -> Array:
     """
     xp = credal.xp
     lower, upper = tight_bounds(credal)
-    wanted = target > 0
-    safe = xp.where(wanted, target, xp.ones_like(target))
+    positive = target > 0
+    safe = xp.where(positive, target, xp.ones_like(target))
     far = xp.full_like(target, xp.inf)
-    starts, stops = xp.where(wanted, lower / safe, far), xp.where(wanted, upper / safe, far)
+    starts, stops = xp.where(positive, lower / safe, far), xp.where(positive, upper / safe, far)
     places = xp.sort(xp.concat([starts, stops], axis=-1), axis=-1)
     finite = xp.isfinite(places)
     shown = xp.where(finite, places, xp.zeros_like(places))
 
     def filled_to(level: Array) -> Array:
-        return xp.where(wanted, xp.minimum(xp.maximum(level * target, lower), upper), lower)
+        return xp.where(positive, xp.minimum(xp.maximum(level * target, lower), upper), lower)
 
     # The last place whose sum is still below 1 starts the segment that holds c.
     beyond = xp.sum(xp.astype(finite, xp.int64), axis=-1, keepdims=True)
@@ -80,14 +80,14 @@ def nearest_in_intervals(credal: Intervals, target: Array) -> Array:
         before = xp.where(open_ & below, middle, before)
         beyond = xp.where(open_ & ~below, middle, beyond)
     base = xp.take_along_axis(shown, before, axis=-1)
-    free = wanted & (starts <= base) & (base < stops)
+    free = positive & (starts <= base) & (base < stops)
     rate = xp.sum(xp.where(free, target, xp.zeros_like(target)), axis=-1, keepdims=True)
     left = 1.0 - xp.sum(filled_to(base), axis=-1, keepdims=True)
     level = base + xp.where(rate > 0, left / xp.where(rate > 0, rate, xp.ones_like(rate)), 0.0)
     filled = filled_to(level)
     # Without any wanted room left, the rest goes to classes with t = 0, in proportion to their room.
     short = 1.0 - xp.sum(filled, axis=-1, keepdims=True)
-    room = xp.where(wanted, xp.zeros_like(target), upper - lower)
+    room = xp.where(positive, xp.zeros_like(target), upper - lower)
     space = xp.sum(room, axis=-1, keepdims=True)
     overflow = (short > 1e-12) & (space > 0)
     share = xp.where(overflow, short / xp.where(space > 0, space, xp.ones_like(space)), 0.0)
@@ -170,8 +170,8 @@ def _sweep(credal: Belief, target: Array, kind: Objective, tolerance: float) -> 
         for j, index in enumerate(members):
             if index.shape[0] == 1:
                 continue
-            here, wanted = xp.take(probs, index, axis=-1), xp.take(target, index, axis=-1)
-            moved = _fill_above(clip(here - given[j], 0.0), wanted, masses[:, j : j + 1])
+            here, aims = xp.take(probs, index, axis=-1), xp.take(target, index, axis=-1)
+            moved = _fill_above(clip(here - given[j], 0.0), aims, masses[:, j : j + 1])
             probs = probs + _placed(moved - given[j], spread[j])
             given[j] = moved
         # a sum of shares anew: what a class lost would leave rounding where it now has 1e-17
@@ -196,20 +196,18 @@ def _sweep(credal: Belief, target: Array, kind: Objective, tolerance: float) -> 
 def _fill_above(others: Array, target: Array, mass: Array) -> Array:
     """Return x >= 0 summing to `mass` with others + x = max(others, c t): fill the lowest first."""
     xp = namespace(others)
-    wanted = target > 0
-    heights = xp.where(wanted, others / xp.where(wanted, target, xp.ones_like(target)), xp.inf)
+    positive = target > 0
+    heights = xp.where(positive, others / xp.where(positive, target, xp.ones_like(target)), xp.inf)
     order = xp.argsort(heights, axis=-1)
-    sorted_t = xp.take_along_axis(xp.where(wanted, target, xp.zeros_like(target)), order, axis=-1)
-    sorted_b = xp.take_along_axis(xp.where(wanted, others, xp.zeros_like(others)), order, axis=-1)
-    mass_below = xp.cumulative_sum(sorted_t, axis=-1)
-    levels = (mass + xp.cumulative_sum(sorted_b, axis=-1)) / xp.where(
-        mass_below > 0, mass_below, xp.ones_like(mass_below)
-    )
+    sorted_t = xp.take_along_axis(xp.where(positive, target, xp.zeros_like(target)), order, axis=-1)
+    sorted_b = xp.take_along_axis(xp.where(positive, others, xp.zeros_like(others)), order, axis=-1)
+    below = xp.cumulative_sum(sorted_t, axis=-1)
+    levels = (mass + xp.cumulative_sum(sorted_b, axis=-1)) / xp.where(below > 0, below, xp.ones_like(below))
     sorted_h = xp.take_along_axis(heights, order, axis=-1)
     count = xp.sum(xp.astype(levels > sorted_h, xp.int64), axis=-1, keepdims=True)
     place = xp.where(count > 0, count - 1, xp.zeros_like(count))
     level = xp.take_along_axis(levels, place, axis=-1)
-    filled = xp.where(wanted, level * target - others, xp.zeros_like(others))
+    filled = xp.where(positive, level * target - others, xp.zeros_like(others))
     filled = clip(filled, 0.0)
     # A set without any wanted class spreads evenly; rounding of the others is put right.
     total = xp.sum(filled, axis=-1, keepdims=True)

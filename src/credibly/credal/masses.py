@@ -106,8 +106,8 @@ class MassFunction(Result):
 
     def _sum(self, events: Any, *, upper: bool) -> Array:
         table, single = event_table(np.eye(self.n_classes) > 0 if events is None else events, self.n_classes)
-        asked = like(table, self.masses, dtype=namespace(self.masses).float64)
-        summed = mass_bounds(self.masses, self.membership, asked, upper=upper)
+        masks = like(table, self.masses, dtype=namespace(self.masses).float64)
+        summed = mass_bounds(self.masses, self.membership, masks, upper=upper)
         return summed[:, 0] if single else summed
 
 

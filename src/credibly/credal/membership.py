@@ -68,10 +68,10 @@ def contains(
     """
     require_tolerance(tolerance)
     credal = as_set(predictions, n_samples=n_samples, rng=rng)
-    asked = distributions_like(credal, probs, "probs")
+    points = distributions_like(credal, probs, "probs")
     xp = credal.xp
     lower, upper = singleton_bounds(credal)
-    near = xp.all((asked >= lower - tolerance) & (asked <= upper + tolerance), axis=-1)
+    near = xp.all((points >= lower - tolerance) & (points <= upper + tolerance), axis=-1)
     if isinstance(credal, Point | Intervals):
         return near
     if isinstance(credal, Ensemble):
@@ -79,10 +79,10 @@ def contains(
         rows = np.flatnonzero(host)
         members = to_host(on_simplex(credal.probs))[rows]
         inside = host.copy()
-        inside[rows] = _hull_contains(members, to_host(on_simplex(asked))[rows], tolerance)
+        inside[rows] = _hull_contains(members, to_host(on_simplex(points))[rows], tolerance)
         return like(inside, credal.probs)
-    start, asked = on_simplex(credal.mean().probs), on_simplex(asked)
-    return near & _not_beyond(ray_lengths(credal, start, asked - start), asked - start, tolerance)
+    start, points = on_simplex(credal.mean().probs), on_simplex(points)
+    return near & _not_beyond(ray_lengths(credal, start, points - start), points - start, tolerance)
 
 
 @takes_rng
@@ -184,23 +184,23 @@ def _not_beyond(lengths: Array, direction: Array, tolerance: float) -> Array:
     return short * xp.max(xp.abs(direction), axis=-1) <= tolerance
 
 
-def _hull_contains(members: HostArray, asked: HostArray, tolerance: float) -> HostArray:
+def _hull_contains(members: HostArray, points: HostArray, tolerance: float) -> HostArray:
     start = members.mean(axis=1)
-    direction = asked - start
+    direction = points - start
     lengths = hull_ray_lengths(members, start, direction)
     inside = np.asarray(_not_beyond(lengths, direction, tolerance))
     # rounding turns rays out of hulls that are thin or have nearly equal corners: look twice at denials
     for row in np.flatnonzero(~inside):
-        inside[row] = _residual(members[row], asked[row]) <= tolerance
+        inside[row] = _residual(members[row], points[row]) <= tolerance
     return inside
 
 
-def _residual(members: HostArray, asked: HostArray) -> float:
+def _residual(members: HostArray, points: HostArray) -> float:
     """Return the Euclidean distance between a distribution and the mixtures of members."""
     from scipy.optimize import nnls
 
     table = np.concatenate([members.T, np.ones((1, members.shape[0]))])
     try:
-        return float(nnls(table, np.append(asked, 1.0), maxiter=50 * members.shape[0])[1])
+        return float(nnls(table, np.append(points, 1.0), maxiter=50 * members.shape[0])[1])
     except RuntimeError:  # it did not end: the ray's answer stands
         return np.inf

@@ -24,8 +24,8 @@ from credibly.diagnosis.reals import RealSubject
 from credibly.diagnosis.results import Diagnosis, Effect, RepairGain, Word
 from credibly.diagnosis.screen import screened
 from credibly.diagnosis.table import NONE
-from credibly.hypotests.calibration.calibration_test import require_resamples
 from credibly.hypotests.calibration.lattice import Attribute, attributes_of
+from credibly.hypotests.resampling.pvalues import require_resamples
 from credibly.predictions import (
     Dataset,
     InMemory,

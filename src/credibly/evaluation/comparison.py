@@ -40,7 +40,7 @@ from credibly.evaluation.tidy import ScoreRow, StandingRow, score_rows, standing
 from credibly.evaluation.words import title
 from credibly.evaluation.work import origin, silent, version
 from credibly.hypotests import corp_curve
-from credibly.predictions import Dataset, Rows
+from credibly.predictions import Confidence, Dataset, Rows
 from credibly.predictions.passes import remembering
 from credibly.results.base import jsonable
 from credibly.results.curves import CorpCurve
@@ -375,8 +375,9 @@ def _compared(
     given = matched_models({str(name): checked_rows(one, labels, **together) for name, one in models.items()})
     if isinstance(ranking, ScoreRanking):
         return _compared_by_scores(ranking, given, source, rng, tell)
-    n_classes = len(class_names(next(iter(given.values())).example.predictions, None))
-    event = n_classes == 2
+    some = next(iter(given.values())).example.predictions
+    n_classes = len(class_names(some, None))
+    event = n_classes == 2 and not isinstance(some, Confidence)
     if event:
         cheap = [_EventGap() if isinstance(one, ConfidenceGap) else one for one in cheap]
     estimates, curves, means = {}, {}, []
@@ -386,8 +387,8 @@ def _compared(
         led = [statistic for statistic in chosen if statistic.name in LEADING]
         means.append(np.concatenate(list(one.map(partial(_contributions, tuple(led))))))
         # predictions are ordered, and of very many a random part shows the same curve
-        some = random_part(one, MOST_ORDERED, as_seed(rng))
-        curves[name] = corp_curve(*some.arguments, target=1 if event else "top_label", level=None)
+        part = random_part(one, MOST_ORDERED, as_seed(rng))
+        curves[name] = corp_curve(*part.arguments, target=1 if event else "top_label", level=None)
         tell("estimates", done, len(given))
     codes = next(iter(given.values())).cluster_codes()
     order = _places(estimates, np.stack(means, axis=2), codes, ranking, as_seed(rng), tell)

@@ -36,9 +36,8 @@ from credibly.evaluation.statistics import AUDIT, DECOMPOSITION, ESTIMATES, GROU
 from credibly.evaluation.survey import data_warnings, input_limits, surveyed
 from credibly.evaluation.words import gated, nothing_tested, title, verdicts
 from credibly.evaluation.work import Part, Stage, Work, origin, run_stages, silent, version
-from credibly.hypotests.calibration.calibration_test import require_resamples
 from credibly.hypotests.calibration.set_coverage import CLAIM
-from credibly.hypotests.resampling.pvalues import CLUSTERED, HYPOTHESIS
+from credibly.hypotests.resampling.pvalues import CLUSTERED, HYPOTHESIS, require_resamples
 from credibly.predictions import (
     ClassPredictions,
     PredictionIntervals,

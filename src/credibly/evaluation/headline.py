@@ -30,6 +30,7 @@ from credibly.evaluation.work import NOT_ASKED, Stage, Work
 from credibly.hypotests import plan_labels
 from credibly.hypotests.calibration.certificate import average_gaps
 from credibly.predictions import ClassPredictions, Dataset, InMemory, RealPredictions, Rows
+from credibly.predictions.confidence import OUTCOMES
 from credibly.selection.score import spaced_rows
 from credibly.statistics import confidence_gap
 
@@ -141,7 +142,8 @@ def fault_finding(found: Diagnosis, classes: Sequence[str], margin: float) -> Fi
     }
     repair = found.repair
     if repair is not None:
-        named = repair_name({"method": repair.method, "by": repair.by})
+        of_answers = tuple(classes) == OUTCOMES
+        named = repair_name({"method": repair.method, "by": repair.by, "of_answers": of_answers})
         facts |= {
             "remedy": "repair" if is_clear and found.effect.remains is not None else "repair without a size",
             "repair": repair.description if repair.method not in WITHOUT_NUMBERS else named,

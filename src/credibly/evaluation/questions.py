@@ -19,7 +19,7 @@ from credibly.evaluation.set_tests import CredalParts
 from credibly.evaluation.stages import INTERVAL, check_verdicts
 from credibly.evaluation.words import Verdict
 from credibly.evaluation.work import Work
-from credibly.predictions import Ensemble, Point, RealPredictions, Rows
+from credibly.predictions import Confidence, Ensemble, Point, RealPredictions, Rows
 from credibly.predictions.top_lists import is_open, more_options
 from credibly.results.certificates import Certificate
 from credibly.results.curves import EnvelopeCurve, SpreadCurve
@@ -116,6 +116,7 @@ def repair_facts(work: Work, found: Diagnosis) -> list[dict[str, Any]]:
             "gain": one.gain,
             "stderr": one.stderr,
             "chosen": _same(found, one),
+            "of_answers": work.summary.kind == Confidence.__name__,
         }
         for one in found.repairs
     ]

@@ -395,6 +395,8 @@ REPAIRS = {
 def repair_name(facts: Facts) -> str:
     """Return what a repair does, and for which groups apart."""
     method = facts["method"]
+    if method == "bias" and facts.get("of_answers"):  # whose only class is a right one
+        return f"a shift of the log-odds{_by(facts['by'])}"
     return f"{REPAIRS.get(method, method)}{_by(facts['by'])}"
 
 

@@ -98,13 +98,13 @@ def log_content(form: str, path: str, records: Iterator[tuple[str, Any]]) -> Con
             log.broken.append((place, record.evidence))
             continue
         same = known is not None and isinstance(record, dict) and tuple(record) == keys
-        found = known if same else _reader_of(record) if isinstance(record, dict) else None
+        reader = known if same else _reader_of(record) if isinstance(record, dict) else None
         keys = tuple(record) if isinstance(record, dict) else ()
         if log is None or known is None:
-            if found is None:
+            if reader is None:
                 raise _unknown(path, place, record)
-            known, log = found, Log(found[0], [])
-        if found is None or found[0] != known[0]:
+            known, log = reader, Log(reader[0], [])
+        if reader is None or reader[0] != known[0]:
             problem = f"it holds {_held(record)}, unlike the records before"
             log.broken.append((place, problem))
             continue
@@ -130,7 +130,7 @@ def _reader_of(record: dict[str, Any]) -> tuple[str, Callable[[dict[str, Any]], 
     body, wrapped = _body(record), "custom_id" in keys and ("response" in keys or "error" in keys)
     named = str(body.get("object", "")).startswith(("chat.completion", "text_completion"))
     choices = body.get("choices") or ()
-    scored = any(isinstance(one, dict) and "logprobs" in one for one in choices)
+    scored = any(isinstance(entry, dict) and "logprobs" in entry for entry in choices)
     if wrapped or ("choices" in body and (named or scored)):
         return "OpenAI-style responses", _of_response
     return ("", of_plain) if _is_plain(record) else None
@@ -190,9 +190,11 @@ def read_json(path: str) -> Content:
     if isinstance(value, dict) and {"eval", "version", "status"} <= value.keys():
         _require_version(path, value)
         samples = enumerate(value.get("samples") or [])
-        return log_content(".json", path, ((f"'{path}': sample {at}", one) for at, one in samples))
+        return log_content(".json", path, ((f"'{path}': sample {at}", entry) for at, entry in samples))
     if isinstance(value, list) and value and _is_log(value[0]):
-        return log_content(".json", path, ((f"'{path}': record {at}", one) for at, one in enumerate(value)))
+        return log_content(
+            ".json", path, ((f"'{path}': record {at}", entry) for at, entry in enumerate(value))
+        )
     return from_json(value, path)
 
 
@@ -245,23 +247,23 @@ def is_archive(names: list[str]) -> bool:
 def _of_harness(record: dict[str, Any]) -> list[Question]:
     doc = _object(record.get("doc"))
     answers = record.get("filtered_resps") or record["resps"]
-    found = Question(record["doc_id"], answer=record.get("target"), fields=_fields(doc))
-    found.filter = record.get("filter")
-    pairs = [_likelihood(one) for one in answers] if isinstance(answers, list) else []
-    if pairs and all(one is not None for one in pairs):
-        found.logprobs = _compact(pairs)
+    question = Question(record["doc_id"], answer=record.get("target"), fields=_fields(doc))
+    question.filter = record.get("filter")
+    pairs = [_likelihood(entry) for entry in answers] if isinstance(answers, list) else []
+    if pairs and all(entry is not None for entry in pairs):
+        question.logprobs = _compact(pairs)
         texts = _continuations(record.get("arguments"))
         if len(texts) == len(pairs):
-            found.options = _shared(one.strip() for one in texts)
-            found.lengths = _shared(map(_length, texts))
-        return [found]
+            question.options = _shared(entry.strip() for entry in texts)
+            question.lengths = _shared(map(_length, texts))
+        return [question]
     generated = _flat(record["resps"])
-    found.samples = generated if len(generated) > 1 else None
-    found.correct, found.confidence = (
+    question.samples = generated if len(generated) > 1 else None
+    question.correct, question.confidence = (
         _first(record, ("exact_match", "acc", "correct")),
         record.get("confidence"),
     )
-    return [found]
+    return [question]
 
 
 def _object(value: Any) -> dict[str, Any]:
@@ -282,13 +284,13 @@ def _likelihood(response: Any) -> float | None:
 
 def _continuations(arguments: Any) -> list[str]:
     """Return the text of every option: the second argument of each request."""
-    given = list(arguments.values()) if isinstance(arguments, dict) else arguments
-    found = []
-    for one in given if isinstance(given, list) else ():
-        parts = list(one.values()) if isinstance(one, dict) else one
+    requests = list(arguments.values()) if isinstance(arguments, dict) else arguments
+    texts = []
+    for request in requests if isinstance(requests, list) else ():
+        parts = list(request.values()) if isinstance(request, dict) else request
         if isinstance(parts, (list, tuple)) and len(parts) > 1 and isinstance(parts[1], str):
-            found.append(parts[1])
-    return found
+            texts.append(parts[1])
+    return texts
 
 
 def _length(text: str) -> int:
@@ -296,20 +298,22 @@ def _length(text: str) -> int:
 
 
 def _flat(value: Any) -> list[Any]:
-    return [inner for one in value for inner in _flat(one)] if isinstance(value, list) else [value]
+    return [inner for entry in value for inner in _flat(entry)] if isinstance(value, list) else [value]
 
 
 def _of_helm(record: dict[str, Any]) -> list[Question]:
     stats: dict[str, Any] = {}
-    for one in record["stats"]:
-        stats.setdefault(_object(one["name"]).get("name", one["name"]), one.get("mean", one.get("sum")))
+    for entry in record["stats"]:
+        stats.setdefault(
+            _object(entry["name"]).get("name", entry["name"]), entry.get("mean", entry.get("sum"))
+        )
     fields = {name: record.get(name) for name in ("perturbation", "train_trial_index")}
     fields["perturbation"] = _object(fields["perturbation"]).get("name", "none")
     passage = {"passage": record["instance_id"]}  # perturbed versions of one instance belong together
     judged = _first(stats, ("exact_match", "quasi_exact_match", "quasi_prefix_exact_match"))
-    found = Question(record["instance_id"], correct=judged, fields={**fields, **passage})
-    found.confidence, found.source = stats.get("max_prob"), "measured"
-    return [found]
+    question = Question(record["instance_id"], correct=judged, fields={**fields, **passage})
+    question.confidence, question.source = stats.get("max_prob"), "measured"
+    return [question]
 
 
 _INSPECT_GRADES = {"C": True, "I": False, "N": None}  # no answer is no verdict
@@ -318,17 +322,17 @@ _INSPECT_GRADES = {"C": True, "I": False, "N": None}  # no answer is no verdict
 def _of_inspect(record: dict[str, Any]) -> list[Question]:
     score = _object(next(iter(_object(record.get("scores")).values()), None))
     metadata, more = _object(record.get("metadata")), _object(score.get("metadata"))
-    found = Question(record["id"], answer=record.get("target"), fields=_fields(metadata))
-    found.correct, found.member = score.get("value"), record.get("epoch")
-    if isinstance(found.correct, str):
-        found.correct = _INSPECT_GRADES.get(found.correct, found.correct)
+    question = Question(record["id"], answer=record.get("target"), fields=_fields(metadata))
+    question.correct, question.member = score.get("value"), record.get("epoch")
+    if isinstance(question.correct, str):
+        question.correct = _INSPECT_GRADES.get(question.correct, question.correct)
     if record.get("choices"):
-        found.options = _shared(chr(65 + at) for at in range(len(record["choices"])))
+        question.options = _shared(chr(65 + at) for at in range(len(record["choices"])))
     choices = _object(record.get("output")).get("choices") or [{}]
-    _take_tokens(found, choices[0].get("logprobs"))
-    found.chosen = score.get("answer") if isinstance(score.get("answer"), str) else None
-    found.confidence = _first({**metadata, **more}, CONFIDENCE_WORDS)
-    return [found]
+    _take_tokens(question, choices[0].get("logprobs"))
+    question.chosen = score.get("answer") if isinstance(score.get("answer"), str) else None
+    question.confidence = _first({**metadata, **more}, CONFIDENCE_WORDS)
+    return [question]
 
 
 def _body(record: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -342,40 +346,42 @@ def _body(record: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _of_response(record: dict[str, Any]) -> list[Question]:
     body = _body(record)
-    found = Question(record.get("custom_id", record.get("id", body.get("id"))), fields=_fields(record))
-    _take_plain(found, record)
+    question = Question(record.get("custom_id", record.get("id", body.get("id"))), fields=_fields(record))
+    _take_plain(question, record)
     choices = body.get("choices") or []
-    texts = [(one.get("message") or {}).get("content", one.get("text")) for one in choices]
+    texts = [(entry.get("message") or {}).get("content", entry.get("text")) for entry in choices]
     if len(choices) > 1:
-        found.samples = texts
-        return [found]
+        question.samples = texts
+        return [question]
     if choices:
-        _take_tokens(found, choices[0].get("logprobs"))
-        found.chosen = texts[0]
-    return [found]  # one that failed states nothing, and is counted
+        _take_tokens(question, choices[0].get("logprobs"))
+        question.chosen = texts[0]
+    return [question]  # one that failed states nothing, and is counted
 
 
-def _take_tokens(found: Question, logprobs: Any) -> None:
+def _take_tokens(question: Question, logprobs: Any) -> None:
     """Take the listed tokens at the place of the answer: the first single letter, else the first token."""
     if not isinstance(logprobs, dict):
         return
     places: list[tuple[str, dict[str, float]]] = []
     if isinstance(logprobs.get("content"), list):  # chat
-        for one in logprobs["content"]:
-            listed = {top["token"]: float(top["logprob"]) for top in one.get("top_logprobs") or ()}
-            places.append((one["token"], {one["token"]: float(one["logprob"]), **listed}))
+        for entry in logprobs["content"]:
+            listed = {top["token"]: float(top["logprob"]) for top in entry.get("top_logprobs") or ()}
+            places.append((entry["token"], {entry["token"]: float(entry["logprob"]), **listed}))
     elif isinstance(logprobs.get("tokens"), list):  # completions
         tops = logprobs.get("top_logprobs") or [None] * len(logprobs["tokens"])
         for token, number, top in zip(logprobs["tokens"], logprobs["token_logprobs"], tops, strict=False):
             if number is not None:
                 places.append((token, {token: float(number), **(top or {})}))
     elif isinstance(logprobs.get("top_logprobs"), list) and logprobs["top_logprobs"]:
-        places = [("", {str(name): float(one) for name, one in (logprobs["top_logprobs"][0] or {}).items()})]
+        places = [
+            ("", {str(name): float(entry) for name, entry in (logprobs["top_logprobs"][0] or {}).items()})
+        ]
     if not places:
         return
     at = next((at for at, (token, _) in enumerate(places) if len(spelled(token)) == 1), 0)
-    found.tokens = {token: math.exp(number) for token, number in places[at][1].items()}
-    found.before = at
+    question.tokens = {token: math.exp(number) for token, number in places[at][1].items()}
+    question.before = at
 
 
 def spelled(token: str) -> str:
@@ -385,35 +391,37 @@ def spelled(token: str) -> str:
 
 def of_plain(record: dict[str, Any]) -> list[Question]:
     """Return the question of a plain record."""
-    found = Question(_first(record, _ID_WORDS), fields=_fields(record))
-    _take_plain(found, record)
-    given = _first(record, _LOGPROB_WORDS)
-    first = given[0] if isinstance(given, list) and given else None
-    if isinstance(given, dict) and {"content", "tokens", "top_logprobs"} & given.keys():
-        _take_tokens(found, given)
-    elif isinstance(given, dict) and found.options is not None and set(given) <= set(found.options):
-        found.logprobs = [given.get(name) for name in found.options]
-    elif isinstance(given, dict):
-        found.tokens = {str(name): math.exp(float(one)) for name, one in given.items() if one is not None}
+    question = Question(_first(record, _ID_WORDS), fields=_fields(record))
+    _take_plain(question, record)
+    listed = _first(record, _LOGPROB_WORDS)
+    first = listed[0] if isinstance(listed, list) and listed else None
+    if isinstance(listed, dict) and {"content", "tokens", "top_logprobs"} & listed.keys():
+        _take_tokens(question, listed)
+    elif isinstance(listed, dict) and question.options is not None and set(listed) <= set(question.options):
+        question.logprobs = [listed.get(name) for name in question.options]
+    elif isinstance(listed, dict):
+        question.tokens = {
+            str(name): math.exp(float(entry)) for name, entry in listed.items() if entry is not None
+        }
     elif isinstance(first, dict) and "token" in first:
-        found.tokens = {str(one["token"]): math.exp(float(one["logprob"])) for one in given or ()}
+        question.tokens = {str(entry["token"]): math.exp(float(entry["logprob"])) for entry in listed or ()}
     elif isinstance(first, dict):
-        _take_tokens(found, {"top_logprobs": given})
-    elif isinstance(given, list):
-        found.logprobs = _compact(given)
-    return [found]
+        _take_tokens(question, {"top_logprobs": listed})
+    elif isinstance(listed, list):
+        question.logprobs = _compact(listed)
+    return [question]
 
 
-def _take_plain(found: Question, record: Mapping[str, Any]) -> None:
+def _take_plain(question: Question, record: Mapping[str, Any]) -> None:
     """Take what plain records call by its name."""
     options = _first(record, _OPTION_WORDS)
-    if isinstance(options, (list, dict)) and not any(isinstance(one, dict) for one in options):
-        found.options = _shared(map(str, options))
-        found.lengths = _shared(map(_length, found.options))
-    found.samples = record["samples"] if isinstance(record.get("samples"), list) else None
-    found.confidence, found.correct = _first(record, CONFIDENCE_WORDS), _first(record, CORRECT_WORDS)
-    found.answer, found.member = _first(record, ANSWER_WORDS), _first(record, _MEMBER_WORDS)
-    found.source = _first(record, ("provenance", "confidence_source"))
+    if isinstance(options, (list, dict)) and not any(isinstance(entry, dict) for entry in options):
+        question.options = _shared(map(str, options))
+        question.lengths = _shared(map(_length, question.options))
+    question.samples = record["samples"] if isinstance(record.get("samples"), list) else None
+    question.confidence, question.correct = _first(record, CONFIDENCE_WORDS), _first(record, CORRECT_WORDS)
+    question.answer, question.member = _first(record, ANSWER_WORDS), _first(record, _MEMBER_WORDS)
+    question.source = _first(record, ("provenance", "confidence_source"))
 
 
 def _first(record: Mapping[str, Any], names: Iterable[str]) -> Any:
@@ -430,13 +438,13 @@ def _shared(values: Iterable[Any]) -> list[Any]:
     entries = [*values]
     if len(_SHARED) > _MOST_SHARED:
         _SHARED.clear()
-    made: list[Any] = _SHARED.setdefault((list, *entries), entries)
-    return made
+    shared: list[Any] = _SHARED.setdefault((list, *entries), entries)
+    return shared
 
 
 def _compact(numbers: list[Any]) -> Any:
     """Return numbers without an object for each, if all are there."""
-    return array("d", numbers) if all(isinstance(one, float) for one in numbers) else numbers
+    return array("d", numbers) if all(isinstance(number, float) for number in numbers) else numbers
 
 
 _TAKEN = {*ANSWER_WORDS, *CORRECT_WORDS, *CONFIDENCE_WORDS, *_ID_WORDS}
@@ -445,12 +453,12 @@ _TAKEN |= {"question", "prompt", "input", "samples", "object"}
 
 def _fields(doc: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return short fields of a question that can form groups."""
-    found = {
+    fields = {
         str(name): value
         for name, value in doc.items()
         if name not in _TAKEN and isinstance(value, _SCALARS) and len(str(value)) <= _LONGEST
     }
     if "passage" in doc:  # the same text is the same passage
-        found["passage"] = zlib.crc32(str(doc["passage"]).encode("utf-8", "replace"))
-    made: dict[str, Any] = _SHARED.setdefault((dict, *found, *map(str, found.values())), found)
-    return made
+        fields["passage"] = zlib.crc32(str(doc["passage"]).encode("utf-8", "replace"))
+    shared: dict[str, Any] = _SHARED.setdefault((dict, *fields, *map(str, fields.values())), fields)
+    return shared

@@ -48,11 +48,11 @@ def lay_out(content: Content, read: ReadOptions) -> None:
     questions = log.questions
     _require_one_filter(questions)
     members = _members_of(questions)
-    if any(one.tokens is not None for one in questions):
+    if any(question.tokens is not None for question in questions):
         _pick_options(questions, content, read)
-    if any(one.logprobs is not None for one in questions):
+    if any(question.logprobs is not None for question in questions):
         kept = _of_options(questions, members, content, read)
-    elif any(one.confidence is not None for one in questions):
+    elif any(question.confidence is not None for question in questions):
         kept = _of_confidences(questions, content, read)
     else:
         kept = _of_samples(questions, members, content)
@@ -87,7 +87,7 @@ def _report_broken(log: Log, content: Content, read: ReadOptions) -> None:
 
 def _require_one_filter(questions: list[Question]) -> None:
     """Refuse a log that repeats each question for several filters of the answers."""
-    filters = [*map(str, Counter(one.filter for one in questions))]
+    filters = [*map(str, Counter(question.filter for question in questions))]
     if len(filters) > 1:
         remedy = "Split the file by its field `filter`."
         raise InputError("the log", "must be of one filter", f"it holds {', '.join(filters)}", remedy)
@@ -95,11 +95,11 @@ def _require_one_filter(questions: list[Question]) -> None:
 
 def _members_of(questions: list[Question]) -> list[Any] | None:
     """Return what tells repeated requests apart if every question has each of them once; else None."""
-    names = list(dict.fromkeys(one.member for one in questions))
-    if len(names) < 2 or None in names or any(one.id is None for one in questions):
+    names = list(dict.fromkeys(question.member for question in questions))
+    if len(names) < 2 or None in names or any(question.id is None for question in questions):
         return None
-    ids = Counter(str(one.id) for one in questions)
-    pairs = {(str(one.id), one.member) for one in questions}
+    ids = Counter(str(question.id) for question in questions)
+    pairs = {(str(question.id), question.member) for question in questions}
     return names if len(pairs) == len(questions) == len(ids) * len(names) else None
 
 
@@ -108,25 +108,25 @@ def _members_of(questions: list[Question]) -> list[Any] | None:
 
 def _pick_options(questions: list[Question], content: Content, read: ReadOptions) -> None:
     """Turn listed tokens into options: those that are named, or single letters from A on."""
-    names = _option_names(questions) if read.classes is None else [str(one) for one in read.classes]
+    names = _option_names(questions) if read.classes is None else [str(name) for name in read.classes]
     spellings: set[str] = set()
     absent, later = 0, 0
-    for one in questions:
-        later += bool(one.before)
-        if one.tokens is None:
+    for question in questions:
+        later += bool(question.before)
+        if question.tokens is None:
             continue
-        exists = names[: len(one.options)] if one.options and read.classes is None else names
+        exists = names[: len(question.options)] if question.options and read.classes is None else names
         sums: dict[str, float] = {}
-        for token, share in one.tokens.items():
+        for token, share in question.tokens.items():
             option = spelled(token)
             if option in exists:
                 spellings |= {token} if option in sums else set()
                 sums[option] = sums.get(option, 0.0) + share
         absent += not sums
-        one.options = list(exists)
-        one.logprobs = [math.log(sums[name]) if sums.get(name) else None for name in exists]
-        one.others = max(0.0, min(1.0, sum(one.tokens.values()) - sum(sums.values())))
-        one.tokens = None
+        question.options = list(exists)
+        question.logprobs = [math.log(sums[name]) if sums.get(name) else None for name in exists]
+        question.others = max(0.0, min(1.0, sum(question.tokens.values()) - sum(sums.values())))
+        question.tokens = None
     if spellings:
         content.note(f"several spellings of an option are added, such as {sorted(spellings)[0]!r}")
     if later:
@@ -140,15 +140,15 @@ def _pick_options(questions: list[Question], content: Content, read: ReadOptions
 
 def _option_names(questions: list[Question]) -> list[str]:
     """Return the letters from A on that are options, answers, or listed tokens without a gap."""
-    texts = [spelled(str(one.chosen or "")) for one in questions]
-    texts += [spelled(str(one.answer)) for one in questions if one.answer is not None]
-    letters = [ord(one) - 64 for one in texts if len(one) == 1 and "A" <= one <= "Z"]
-    most = max(len(one.options or ()) for one in questions)
+    texts = [spelled(str(question.chosen or "")) for question in questions]
+    texts += [spelled(str(question.answer)) for question in questions if question.answer is not None]
+    letters = [ord(text) - 64 for text in texts if len(text) == 1 and "A" <= text <= "Z"]
+    most = max(len(question.options or ()) for question in questions)
     if not letters and not most:
         remedy = Remedy("Give `classes=['yes', 'no']`.", "Give `--classes yes,no`.")
         rule, evidence = "must be named if answers are no single letters", f"the first is {texts[0][:40]!r}"
         raise InputError("the options", rule, evidence, remedy)
-    seen = {spelled(token) for one in questions for token in one.tokens or ()}
+    seen = {spelled(token) for question in questions for token in question.tokens or ()}
     run = next(at for at in range(27) if chr(65 + at) not in seen)  # a stray I makes no option
     return [chr(65 + at) for at in range(max([most, run, *letters]))]
 
@@ -157,29 +157,29 @@ def _of_options(
     questions: list[Question], members: list[Any] | None, content: Content, read: ReadOptions
 ) -> list[list[Question]]:
     """Lay out log-probabilities of options, complete or not; return the questions of every row."""
-    kept = [one for one in questions if one.logprobs]
+    kept = [question for question in questions if question.logprobs]
     without = len(questions) - len(kept)
     rows = _grouped(kept, None if without else members)
     if without:
         content.note(f"{without} of {len(questions)} rows are left out: they have no log-probabilities")
-    m, most = len(rows[0]), max(len(one.logprobs or ()) for one in kept)
+    m, most = len(rows[0]), max(len(question.logprobs or ()) for question in kept)
     table, others = np.full((len(rows), m, most), -np.inf), np.zeros((len(rows), m))
     has_others, by_tokens = False, 0
-    for place, own in enumerate(rows):
-        for at, one in enumerate(own):
-            numbers = one.logprobs or []
-            if one.options is not None and len(one.options) != len(numbers):
-                subject = f"the log-probabilities of question {place if one.id is None else one.id}"
-                rule, remedy = f"must be one per option ({len(one.options)})", "Write null if unlisted."
+    for place, requests in enumerate(rows):
+        for at, question in enumerate(requests):
+            numbers = question.logprobs or []
+            if question.options is not None and len(question.options) != len(numbers):
+                subject = f"the log-probabilities of question {place if question.id is None else question.id}"
+                rule, remedy = f"must be one per option ({len(question.options)})", "Write null if unlisted."
                 raise InputError(subject, rule, f"got {len(numbers)}", remedy)
             by_tokens += any(isinstance(number, list) for number in numbers)
             table[place, at, : len(numbers)] = [_score(number) for number in numbers]
-            has_others |= one.others is not None
-            others[place, at] = one.others or 0.0
+            has_others |= question.others is not None
+            others[place, at] = question.others or 0.0
     if read.kind == LENGTH:
         table = table / _lengths(rows, table)
-    _name_options([one for own in rows for one in own], most, content)
-    differ = Counter(len(own[0].logprobs or ()) for own in rows)
+    _name_options([question for requests in rows for question in requests], most, content)
+    differ = Counter(len(requests[0].logprobs or ()) for requests in rows)
     if len(differ) > 1:
         some = ", ".join(f"{count} with {number}" for number, count in sorted(differ.items()))
         content.note(
@@ -206,10 +206,10 @@ def _of_options(
         content.arrays["logits"] = table if m > 1 else table[:, 0]
         content.member_axis = 1 if m > 1 else None
     if m > 1:
-        told = ", ".join(str(one.member) for one in rows[0])
-        content.note(f"{m} requests per question are read as members: {told}")
-    if any(own[0].answer is not None for own in rows):  # else the labels come in another file
-        content.arrays["y"] = np.array([_index(own[0], content.classes or ()) for own in rows])
+        summary = ", ".join(str(question.member) for question in rows[0])
+        content.note(f"{m} requests per question are read as members: {summary}")
+    if any(requests[0].answer is not None for requests in rows):  # else the labels come in another file
+        content.arrays["y"] = np.array([_index(requests[0], content.classes or ()) for requests in rows])
     content.meta["provenance"] = {"measured": len(rows), "missing": without}
     return rows
 
@@ -222,18 +222,18 @@ def _score(number: Any) -> float:
 
 def _lengths(rows: list[list[Question]], table: HostArray) -> HostArray:
     """Return how long every option is: in tokens where they are known, else in characters of its text."""
-    found = np.ones(table.shape)
-    for place, own in enumerate(rows):
-        for at, one in enumerate(own):
-            for option, number in enumerate(one.logprobs or ()):
+    lengths = np.ones(table.shape)
+    for place, requests in enumerate(rows):
+        for at, question in enumerate(requests):
+            for option, number in enumerate(question.logprobs or ()):
                 if isinstance(number, list):
-                    found[place, at, option] = max(1, len(number))
-                elif one.lengths is not None:
-                    found[place, at, option] = one.lengths[option]
+                    lengths[place, at, option] = max(1, len(number))
+                elif question.lengths is not None:
+                    lengths[place, at, option] = question.lengths[option]
                 else:
                     rule = "needs the tokens or the texts of the options, which give their lengths"
                     raise InputError(f"kind {LENGTH!r}", rule, "the log has neither", "Leave `kind` out.")
-    return found
+    return lengths
 
 
 def _require_logs(table: HostArray) -> None:
@@ -247,10 +247,10 @@ def _require_logs(table: HostArray) -> None:
 
 def _name_options(questions: list[Question], most: int, content: Content) -> None:
     """Name the options by their texts if all questions share them, else by letters."""
-    texts = {tuple(one.options) for one in questions if one.options is not None}
-    one = next(iter(texts), ())
-    if len(texts) == 1 and len(one) == most and len(set(one)) == most:
-        content.classes = tuple(one)
+    texts = {tuple(question.options) for question in questions if question.options is not None}
+    names = next(iter(texts), ())
+    if len(texts) == 1 and len(names) == most and len(set(names)) == most:
+        content.classes = names
     else:
         content.classes = tuple(chr(65 + at) if most <= 26 else str(at) for at in range(most))
 
@@ -287,12 +287,12 @@ def _no_option(question: Question, evidence: str) -> InputError:
 def _grouped(questions: list[Question], members: list[Any] | None) -> list[list[Question]]:
     """Return the requests of every question, in the order of the members."""
     if members is None:
-        return [[one] for one in questions]
+        return [[question] for question in questions]
     order = {name: at for at, name in enumerate(members)}
     rows: dict[str, list[Question]] = {}
-    for one in questions:
-        rows.setdefault(str(one.id), []).append(one)
-    return [sorted(own, key=lambda one: order[one.member]) for own in rows.values()]
+    for question in questions:
+        rows.setdefault(str(question.id), []).append(question)
+    return [sorted(requests, key=lambda question: order[question.member]) for requests in rows.values()]
 
 
 # ------------------------------------------------------------------------------------ confidences and samples
@@ -300,11 +300,11 @@ def _grouped(questions: list[Question], members: list[Any] | None) -> list[list[
 
 def _of_confidences(questions: list[Question], content: Content, read: ReadOptions) -> list[list[Question]]:
     """Lay out stated confidences; return the questions that have one."""
-    given = [one.confidence for one in questions]
-    stated, notes = read_answers(given, read.words)
-    sources = [_source(one, number) for one, number in zip(questions, stated.tolist(), strict=True)]
+    answers = [question.confidence for question in questions]
+    stated, notes = read_answers(answers, read.words)
+    sources = [_source(question, number) for question, number in zip(questions, stated.tolist(), strict=True)]
     keep = np.array([source in SOURCES[:2] for source in sources])
-    judged = [one.correct is not None or one.chosen is not None for one in questions]
+    judged = [question.correct is not None or question.chosen is not None for question in questions]
     if any(judged) and not all(judged):
         content.note(
             f"{len(judged) - sum(judged)} of {len(judged)} answers are left out: they have no verdict"
@@ -315,16 +315,16 @@ def _of_confidences(questions: list[Question], content: Content, read: ReadOptio
     if not keep.any():
         rule, evidence = "must be measured or self-reported for some rows", f"they are {', '.join(each)}"
         raise InputError("the confidences", rule, evidence, "Ask the model again.")
-    told = ", ".join(f"{count} {name}" for name, count in each.items())
-    told = f"confidence of {len(questions)} rows: {told}"
-    content.note(told if len(each) > 1 else Note(ROUTINE, told), *notes)
+    summary = ", ".join(f"{count} {name}" for name, count in each.items())
+    summary = f"confidence of {len(questions)} rows: {summary}"
+    content.note(summary if len(each) > 1 else Note(ROUTINE, summary), *notes)
     if "fallback" in each:
         content.note("rows whose confidence is a fallback are left out: the model did not state it")
-    content.note(*fallback_notes(stated[keep & ~worded(given, read.words)]))
-    kept = [one for one, good in zip(questions, keep.tolist(), strict=True) if good]
+    content.note(*fallback_notes(stated[keep & ~worded(answers, read.words)]))
+    kept = [question for question, good in zip(questions, keep.tolist(), strict=True) if good]
     content.arrays["stated"] = stated[keep]
     _judge(kept, content)
-    return [[one] for one in kept]
+    return [[question] for question in kept]
 
 
 def _source(question: Question, stated: float) -> str:
@@ -341,19 +341,24 @@ def _source(question: Question, stated: float) -> str:
 def _judge(questions: list[Question], content: Content) -> None:
     """Take what answers were judged to be: by one judge or by several, or by comparison with the truth."""
     content.classes = OUTCOMES
-    judged = [one.correct for one in questions]
-    if all(one is None for one in judged):
-        judged = [_same(one.chosen, one.answer) if one.chosen is not None else None for one in questions]
-    if all(one is None for one in judged):
+    judged = [question.correct for question in questions]
+    if all(verdict is None for verdict in judged):
+        judged = [
+            _same(question.chosen, question.answer) if question.chosen is not None else None
+            for question in questions
+        ]
+    if all(verdict is None for verdict in judged):
         return  # the labels come in another file
-    several = [one if isinstance(one, list) else [one] for one in judged]
-    if any(len(one) != 1 for one in several):
-        votes = [outcomes_of([str(vote) for vote in own]) for own in several]
-        content.arrays["label_counts"] = np.array([[(own == 0).sum(), (own == 1).sum()] for own in votes])
+    several = [verdict if isinstance(verdict, list) else [verdict] for verdict in judged]
+    if any(len(verdicts) != 1 for verdicts in several):
+        votes = [outcomes_of([str(verdict) for verdict in verdicts]) for verdicts in several]
+        content.arrays["label_counts"] = np.array(
+            [[(codes == 0).sum(), (codes == 1).sum()] for codes in votes]
+        )
         content.note("the verdicts of several judges are read as counts of raters")
         return
-    grades = [own[0] for own in several]
-    unclear = [one for one in grades if one is None or (isinstance(one, float) and 0 < one < 1)]
+    grades = [verdicts[0] for verdicts in several]
+    unclear = [grade for grade in grades if grade is None or (isinstance(grade, float) and 0 < grade < 1)]
     if unclear:
         evidence = f"{counted(len(unclear), 'row has', 'rows have')} {unclear[0]}"
         rule, remedy = (
@@ -361,7 +366,7 @@ def _judge(questions: list[Question], content: Content) -> None:
             "Judge these answers, or leave them out.",
         )
         raise InputError("`correct`", rule, evidence, remedy)
-    content.arrays["y"] = outcomes_of(np.array([str(one) for one in grades]))
+    content.arrays["y"] = outcomes_of(np.array([str(grade) for grade in grades]))
 
 
 def _same(first: Any, second: Any) -> bool:
@@ -374,26 +379,30 @@ def _of_samples(
     """Lay out the agreement of repeated answers, in one record or in several."""
     rows = _grouped(questions, members)
     if members is not None:
-        for own in rows:
-            own[0].samples = [one.chosen if one.samples is None else one.samples[0] for one in own]
-    first = [own[0] for own in rows]
-    kept = [one for one in first if any(sample not in (None, "") for sample in one.samples or ())]
+        for requests in rows:
+            requests[0].samples = [
+                question.chosen if question.samples is None else question.samples[0] for question in requests
+            ]
+    first = [requests[0] for requests in rows]
+    kept = [
+        question for question in first if any(sample not in (None, "") for sample in question.samples or ())
+    ]
     if not kept:
         rule = "must have log-probabilities, confidences or repeated answers"
         remedy = "Log them: `logprobs`, `confidence`, or several `samples` per question."
         raise InputError("the log", rule, "it has none of them", remedy)
     if len(kept) < len(first):
         content.note(f"{len(first) - len(kept)} of {len(first)} questions are left out: they have no samples")
-    stated, leaders, ties = agreement([one.samples or [] for one in kept])
+    stated, leaders, ties = agreement([question.samples or [] for question in kept])
     content.arrays["stated"], content.classes = stated, OUTCOMES
-    if all(one.answer is None for one in kept):
+    if all(question.answer is None for question in kept):
         _judge(kept, content)
     else:
-        same = [_same(own, one.answer) for own, one in zip(leaders, kept, strict=True)]
+        same = [_same(leader, question.answer) for leader, question in zip(leaders, kept, strict=True)]
         content.arrays["y"] = np.array(same, dtype=np.int64)
-    content.note(*agreement_note(stated, [len(one.samples or ()) for one in kept], ties))
+    content.note(*agreement_note(stated, [len(question.samples or ()) for question in kept], ties))
     content.meta["provenance"] = {"measured": len(kept), "missing": len(first) - len(kept)}
-    return [[one] for one in kept]
+    return [[question] for question in kept]
 
 
 # ----------------------------------------------------------------------------------- what stands beside them
@@ -401,23 +410,23 @@ def _of_samples(
 
 def _keep_fields(rows: list[list[Question]], content: Content, read: ReadOptions) -> None:
     """Keep ids, groups and clusters of the questions."""
-    first = [own[0] for own in rows]
-    ids = [str(one.id) for one in first]
+    first = [requests[0] for requests in rows]
+    ids = [str(question.id) for question in first]
     if first[0].id is not None and len(set(ids)) == len(ids):
         content.arrays["id"], content.id_name = np.array(ids), "id"
     elif len(set(ids)) < len(ids) and first[0].id is not None and read.clusters is None:
         content.arrays["cluster"], content.clusters_found = np.array(ids), True
         content.note(f"{len(ids)} rows are about {len(set(ids))} questions; those of one belong together")
-    names = dict.fromkeys(name for one in first for name in one.fields)
+    names = dict.fromkeys(name for question in first for name in question.fields)
     wanted = {*(read.groups or ()), read.clusters}
-    found = read.clusters is not None or content.clusters_found
+    has_clusters = read.clusters is not None or content.clusters_found
     for name in names:
         if name in wanted or name in CLUSTER_WORDS:
-            column = np.array([str(one.fields.get(name, "")) for one in first])
+            column = np.array([str(question.fields.get(name, "")) for question in first])
         else:
             continue
-        if not found and name in CLUSTER_WORDS and 1 < len(set(column.tolist())) < len(column):
-            content.arrays["cluster"], content.clusters_found, found = column, True, True
+        if not has_clusters and name in CLUSTER_WORDS and 1 < len(set(column.tolist())) < len(column):
+            content.arrays["cluster"], content.clusters_found, has_clusters = column, True, True
             content.note(f"questions with the same {name!r} belong together, as clusters")
         elif name in wanted:
             content.arrays[name] = column

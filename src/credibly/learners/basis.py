@@ -56,10 +56,10 @@ class Basis:
             kind = "polynomial" if kept.sum() <= _MOST_POLYNOMIAL else "raw"
         settled = dataclasses.replace(self, kind=kind)
         plain = FittedBasis(settled, np.flatnonzero(kept), centre[kept], spread[kept])
-        made = to_host(plain.products(features))
-        wide = made.std(axis=0)
+        products = to_host(plain.products(features))
+        wide = products.std(axis=0)
         return dataclasses.replace(
-            plain, column_centre=made.mean(axis=0), column_spread=np.where(wide > 1e-12, wide, 1.0)
+            plain, column_centre=products.mean(axis=0), column_spread=np.where(wide > 1e-12, wide, 1.0)
         )
 
 
@@ -83,9 +83,9 @@ class FittedBasis:
 
     def columns(self, features: Array) -> Array:
         """Return the columns of some instances behind a column of ones, (n, d) -> (n, 1 + q)."""
-        xp, made = namespace(features), self.products(features)
-        made = (made - like(self.column_centre, made)) / like(self.column_spread, made)
-        return xp.concat([xp.ones_like(as_float64(features[:, :1])), made], axis=1)
+        xp, values = namespace(features), self.products(features)
+        values = (values - like(self.column_centre, values)) / like(self.column_spread, values)
+        return xp.concat([xp.ones_like(as_float64(features[:, :1])), values], axis=1)
 
     def products(self, features: Array) -> Array:
         """Return standardised features, or their products up to a degree, (n, q)."""

@@ -210,9 +210,9 @@ class GatingLearner(Learner):
         )
         require_positive_number(self.constant_penalty, "constant_penalty", "Use 0.005.")
 
-    def columns(self, points: Points, made: Array) -> Columns:
+    def columns(self, points: Points, values: Array) -> Columns:
         """Return what logits are linear in, from the columns (n, 1 + q) made of features."""
-        return Columns(made, points.probs.shape[1])
+        return Columns(values, points.probs.shape[1])
 
     def penalty(self, columns: Columns, value: float) -> np.ndarray[Any, Any]:
         """Return the penalty of every parameter, (p,): the constant's own, and one for all features."""
@@ -238,9 +238,9 @@ class GatingLearner(Learner):
             None if lesson.clusters is None else lesson.clusters[used],
         )
         candidates = [value for value in self.penalties if basis.kept.size or np.isinf(value)] or [np.inf]
-        made = basis.columns(lesson.features)
+        values = basis.columns(lesson.features)
         columns = {
-            flexible: self.columns(points, made if flexible else made[:, :1]).rows(taken)
+            flexible: self.columns(points, values if flexible else values[:, :1]).rows(taken)
             for flexible in {bool(np.isfinite(value)) for value in candidates}
         }
         chosen = self._best_penalties(candidates, columns, together)
@@ -354,8 +354,8 @@ class LinearFit(FittedWeights):
 
     def columns(self, points: Points, features: Array) -> Columns:
         """Return what logits are linear in at some instances."""
-        made = self.basis.columns(features)
-        return self.learner.columns(points, made if self.uses_features else made[:, :1])
+        values = self.basis.columns(features)
+        return self.learner.columns(points, values if self.uses_features else values[:, :1])
 
     def weights(self, points: Points, features: Array) -> Array:
         """Return weights on the points of the learner, (n, a)."""

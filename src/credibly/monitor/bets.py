@@ -30,7 +30,7 @@ from credibly._arrays.namespace import HostArray, as_float64, to_host
 from credibly._arrays.philox import Seed
 from credibly.credal.bounds import singleton_bounds, support_of
 from credibly.credal.sets import as_set
-from credibly.hypotests.resampling.choices import pooled
+from credibly.hypotests.resampling.choices import as_pools
 from credibly.predictions import (
     Belief,
     ClassPredictions,
@@ -349,7 +349,7 @@ def _cells(predictions: RealPredictions, rows: Dataset, seed: Seed) -> tuple[Hos
         first, last = cells_of(rows.batch, predictions.values)
         return to_host(as_float64(predictions.levels)), to_host(first)[0], to_host(last)[0]
     if isinstance(predictions, Samples):
-        pool = to_host(pooled(rows, seed, shared=False).predictions.values)  # type: ignore[attr-defined]
+        pool = to_host(as_pools(rows, seed, shared=False).predictions.values)  # type: ignore[attr-defined]
         label, draws = pool[:, :1], pool[:, 1:]
         s = draws.shape[1]
         return np.arange(1, s + 1) / (s + 1), (draws < label).sum(axis=1), (draws <= label).sum(axis=1)

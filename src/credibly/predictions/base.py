@@ -27,7 +27,7 @@ from credibly._arrays.namespace import (
 P = TypeVar("P", bound="Predictions")
 
 _KEPT = 0.25
-"""Share of the memory budget that predictions remember at most, beside their mean."""
+"""Largest share of the memory budget that predictions may remember, besides their mean."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -105,9 +105,7 @@ class Predictions:
                 "For one instance write `predictions[i : i + 1]`.",
             )
         companions = {name: getattr(self, name) for name in self.companions}
-        arrays = self.row_arrays() | {
-            name: companion for name, companion in companions.items() if companion is not None
-        }
+        arrays = self.row_arrays() | {name: also for name, also in companions.items() if also is not None}
         if isinstance(rows, slice):
             taken = {name: array[rows, ...] for name, array in arrays.items()}
         else:
@@ -123,7 +121,7 @@ class Predictions:
         return self.replace_rows(**taken)
 
     def _index(self, rows: Any) -> Array:
-        """Return a mask or index array as non-negative indices beside the predictions."""
+        """Return a mask or index array as non-negative indices where the predictions live."""
         index, n = to_host(rows) if is_array(rows) else np.asarray(rows), len(self)
         if index.dtype == np.bool_ and index.shape == (n,):
             index = np.flatnonzero(index)
@@ -200,12 +198,12 @@ class ClassPredictions(OverClasses, ABC):
     @classmethod
     def _trusted(cls: type[P], *arrays: Array) -> P:
         """Make a prediction from arrays that are valid by construction."""
-        made = object.__new__(cls)
+        predictions = object.__new__(cls)
         for name, array in zip(cls.row_fields, arrays, strict=True):
-            object.__setattr__(made, name, array)
+            object.__setattr__(predictions, name, array)
         for field in dataclasses.fields(Predictions):
-            object.__setattr__(made, field.name, field.default)
-        return made
+            object.__setattr__(predictions, field.name, field.default)
+        return predictions
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -252,7 +250,7 @@ class RealPredictions(Predictions, ABC):
         """Return the mean of every instance's distribution, (n,)."""
 
     def _values(self, values: Any) -> Array:
-        """Return checked values as (b, n), double precision, beside the predictions."""
+        """Return checked values as (b, n), double precision, where the predictions live."""
         array = beside(as_real(values, "values"), values, self._leading, what="predictions and `values`")
         require(
             array.ndim in (1, 2) and array.shape[-1] == len(self),
@@ -263,7 +261,7 @@ class RealPredictions(Predictions, ABC):
         return as_float64(array)
 
     def _levels(self, levels: Any) -> Array:
-        """Return checked levels (l,), double precision, beside the predictions."""
+        """Return checked levels (l,), double precision, where the predictions live."""
         array = beside(as_real(levels, "levels"), levels, self._leading, what="predictions and `levels`")
         heights = to_host(array)
         if heights.ndim != 1 or not heights.size or not ((heights > 0) & (heights < 1)).all():

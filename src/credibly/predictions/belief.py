@@ -132,9 +132,9 @@ class Belief(ClassPredictions):
             masses[:, full] = np.maximum(1.0 - masses.sum(axis=-1), 0)
             masses /= masses.sum(axis=-1, keepdims=True)
             notes.append(f"{clamped} negative masses were set to 0 and their rows renormalised")
-        made = cls(like(masses, values), sets, count)
-        made._set(notes=(*made.notes, *notes))
-        return made
+        belief = cls(like(masses, values), sets, count)
+        belief._set(notes=(*belief.notes, *notes))
+        return belief
 
     @property
     def membership(self) -> np.ndarray[Any, Any]:

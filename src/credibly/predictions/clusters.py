@@ -78,9 +78,8 @@ def as_names(values: Any, what: str) -> HostArray:
         array = _decoded(array, what)
     if array.dtype == object:
         words = {entry for entry in array.flat if isinstance(entry, str)}
-        alike = next(
-            (entry for entry in array.flat if not isinstance(entry, str) and str(entry) in words), None
-        )
+        others = [entry for entry in array.flat if not isinstance(entry, str)]
+        alike = next((entry for entry in others if str(entry) in words), None)
         if alike is not None:
             raise InputError(
                 f"`{what}`",
@@ -108,9 +107,7 @@ def as_ids(clusters: Any, n: int) -> HostArray:
     """Return the id of every row as an array of numbers or text, none of them missing."""
     array = as_names(clusters, "clusters")
     require_one_each(array.shape, n, "`clusters`", "id per prediction")
-    missing = [
-        row for row, entry in enumerate(array.tolist()) if entry is None or entry == "" or entry != entry
-    ]
+    missing = [row for row, id_ in enumerate(array.tolist()) if id_ is None or id_ == "" or id_ != id_]
     if missing:
         raise InputError(
             "`clusters`",

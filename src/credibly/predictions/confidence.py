@@ -136,9 +136,9 @@ class Confidence(Point):
         )
         stated, notes = read_answers(answers, words, scale)
         keep = np.isfinite(stated)
-        found = cls(stated[keep])
+        confidence = cls(stated[keep])
         return Dataset(
-            found,
+            confidence,
             labels[keep].astype(np.int64),
             classes=OUTCOMES,
             notes=(*notes, *fallback_notes(stated[keep & ~worded(answers, words)])),
@@ -178,7 +178,7 @@ class Confidence(Point):
             "Give the samples of each question as one list.",
             samples=np.empty(len(samples)),
         )
-        empty = [row for row, one in enumerate(samples) if not any(_plain(sample) for sample in one)]
+        empty = [row for row, entry in enumerate(samples) if not any(_plain(sample) for sample in entry)]
         if empty:
             more = counted(len(empty), "question does", "questions do")
             evidence = f"question {empty[0]} has none ({more} not)"
@@ -186,7 +186,7 @@ class Confidence(Point):
             raise InputError("`samples`", rule, evidence, remedy)
         stated, leaders, ties = agreement(samples)
         labels = [leader == _plain(right) for leader, right in zip(leaders, answers, strict=True)]
-        notes = agreement_note(stated, [len(own) for own in samples], ties)
+        notes = agreement_note(stated, [len(replies) for replies in samples], ties)
         return Dataset(cls(stated), np.array(labels, dtype=np.int64), classes=OUTCOMES, notes=tuple(notes))
 
     def _facts(self) -> str:
@@ -200,11 +200,11 @@ def _plain(answer: Any) -> str:
 def agreement(samples: Sequence[Sequence[Any]]) -> tuple[HostArray, list[str], int]:
     """Return the share of the most frequent answer of every question, these answers, and how many tie."""
     shares, leaders, ties = [], [], 0
-    for own in samples:
-        plain = [_plain(one) for one in own]
-        counts = {one: plain.count(one) for one in dict.fromkeys(plain) if one}
+    for replies in samples:
+        plain = [_plain(entry) for entry in replies]
+        counts = {entry: plain.count(entry) for entry in dict.fromkeys(plain) if entry}
         most = max(counts.values())
-        first = [one for one, count in counts.items() if count == most]
+        first = [entry for entry, count in counts.items() if count == most]
         shares.append(most / len(plain))
         leaders.append(first[0])
         ties += len(first) > 1
@@ -237,7 +237,7 @@ def outcomes_of(labels: Any) -> Array:
         return array.astype(np.int64)
     if array.dtype.kind not in "UO":
         return array
-    words = [str(one).strip().casefold() for one in array.tolist()]
+    words = [str(entry).strip().casefold() for entry in array.tolist()]
     codes = np.array([1 if word in _RIGHT else 0 if word in _WRONG else -1 for word in words])
     require_rows(
         (codes, np.array(words)),
@@ -299,7 +299,9 @@ def read_answers(
 def worded(answers: Sequence[Any], words: Mapping[str, float | None] | None) -> HostArray:
     """Return which answers are words of the user's choice, whose numbers repeat."""
     known = {str(word).strip().casefold() for word in words or ()}
-    return np.array([isinstance(one, str) and one.strip().casefold() in known for one in answers], dtype=bool)
+    return np.array(
+        [isinstance(entry, str) and entry.strip().casefold() in known for entry in answers], dtype=bool
+    )
 
 
 def _reason(reason: str, rows: list[Any]) -> str:

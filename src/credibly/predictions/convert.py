@@ -191,7 +191,7 @@ def by_class(entry: list[Any]) -> dict[str, Any]:
 def _from_scored(obj: list[Any]) -> Point:
     """Return the probabilities of what a pipeline returned, with the names of the classes."""
     rows = [by_class(entry) for entry in obj]
-    # an order that nobody means by 0, 1, ...: labels that are such numbers are refused, not guessed at
+    # an order that nobody would number 0, 1, ...: such labels are refused, not guessed at
     names = tuple(sorted(rows[0], reverse=True))
     numbers = numbers_of(names)
     if numbers is not None:
@@ -204,9 +204,11 @@ def _from_scored(obj: list[Any]) -> Point:
                 f"got {', '.join(list(entry)[:6])}",
                 "Ask the pipeline for all classes: `top_k=None`.",
             )
-    made = Point(np.array([[entry[name] for name in names] for entry in rows]))
-    made._set(notes=("predictions name their classes, as pipelines return them", *made.notes), classes=names)
-    return made
+    point = Point(np.array([[entry[name] for name in names] for entry in rows]))
+    point._set(
+        notes=("predictions name their classes, as pipelines return them", *point.notes), classes=names
+    )
+    return point
 
 
 def is_source(obj: Any) -> bool:
@@ -227,7 +229,7 @@ def column_names(frame: Any) -> list[Any]:
 
 
 def loaded(source: Any, labels: Any, **options: Any) -> Any:
-    """Return the dataset of a path or a data frame; `said` are further options of `load`."""
+    """Return the dataset of a path or a data frame; `options` are passed to `load`."""
     # What a user holds is read where files are: the arrow from predictions to io exists while this runs and
     # not while the modules load.
     # tach-ignore(a path or a data frame in place of predictions is read by the room above)
@@ -238,9 +240,9 @@ def loaded(source: Any, labels: Any, **options: Any) -> Any:
 
 def from_binary_scores(scores: Any) -> Point:
     """Return scores (n,) or (n, 1) between 0 and 1 as both columns, with a note; others are refused."""
-    made = Point(both_classes(scores))
-    made._set(notes=(SCORES, *made.notes))
-    return made
+    point = Point(both_classes(scores))
+    point._set(notes=(SCORES, *point.notes))
+    return point
 
 
 def require_no_confidence(scores: Any, labels: Any) -> None:

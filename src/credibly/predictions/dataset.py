@@ -163,9 +163,9 @@ def named(predictions: P, classes: tuple[str, ...] | None, index: Any = None) ->
     """Return the same predictions with the names that labels are matched with."""
     if predictions.classes == classes and predictions.index is index:
         return predictions
-    made = copy.copy(predictions)
-    made._set(classes=classes, index=index)
-    return made
+    copied = copy.copy(predictions)
+    copied._set(classes=classes, index=index)
+    return copied
 
 
 def joined_rows(chunks: Sequence[Dataset]) -> Dataset:
@@ -186,10 +186,10 @@ def joined_rows(chunks: Sequence[Dataset]) -> Dataset:
         values=together([chunk.batch.values for chunk in chunks], 1),
         weights=together([chunk.batch.weights for chunk in chunks], 1),
     )
-    beside = {
+    columns = {
         name: together([getattr(chunk, name) for chunk in chunks])
         for name in ("ids", "groups", "clusters", "features")
     }
     return dataclasses.replace(
-        chunks[0], others={}, predictions=predictions, labels=labels, weights=None, **beside
+        chunks[0], others={}, predictions=predictions, labels=labels, weights=None, **columns
     )

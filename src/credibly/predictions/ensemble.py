@@ -76,8 +76,8 @@ class Ensemble(ClassPredictions):
     def __post_init__(self, member_axis: int | None) -> None:
         listed = member_axis is None and is_list_of_members(self.probs)
         if listed:
-            made = type(self).from_members(self.probs, weights=self.weights)
-            self._set(probs=made.probs, weights=made.weights, notes=made.notes)
+            checked = type(self).from_members(self.probs, weights=self.weights)
+            self._set(probs=checked.probs, weights=checked.weights, notes=checked.notes)
             return
         probs = members_second(as_real(self.probs, "probs"), "probs", member_axis)
         probs, notes = require_distributions(probs, "probs", lambda bad: remedy_for_probs(bad, "Ensemble"))
@@ -107,9 +107,9 @@ class Ensemble(ClassPredictions):
             The predictions.
         """
         probs = softmax_logits(logits, "(n, m, k)", raw=raw)
-        made = cls(probs, weights=weights, member_axis=member_axis)
-        made._set(logits=members_second(as_real(logits, "logits"), "logits", member_axis))
-        return made
+        ensemble = cls(probs, weights=weights, member_axis=member_axis)
+        ensemble._set(logits=members_second(as_real(logits, "logits"), "logits", member_axis))
+        return ensemble
 
     @classmethod
     def from_scores(cls, scores: Any, *, weights: Any = None, member_axis: int | None = None) -> Ensemble:
@@ -166,10 +166,12 @@ class Ensemble(ClassPredictions):
                 "Predict the same instances with every member.",
             )
         xp = namespace(*arrays, what="`members`")
-        made = cls(xp.stack(arrays, axis=0), weights=weights, member_axis=0)
+        ensemble = cls(xp.stack(arrays, axis=0), weights=weights, member_axis=0)
         if is_list_of_members(members):
-            made._set(notes=(*made.notes, f"a list of {len(arrays)} arrays is read as one array per member"))
-        return made
+            ensemble._set(
+                notes=(*ensemble.notes, f"a list of {len(arrays)} arrays is read as one array per member")
+            )
+        return ensemble
 
     @property
     def mean_note(self) -> str:
@@ -239,7 +241,7 @@ def is_list_of_members(value: Any) -> bool:
 
 
 MANY_MEMBERS = 32
-"""From so many members on, eight times as many as instances are refused until the axis is said."""
+"""With at least so many members, eight times as many as instances are refused unless the axis is named."""
 
 
 def members_second(

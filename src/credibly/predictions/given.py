@@ -37,7 +37,7 @@ from credibly.predictions.prediction_sets import remedy_without_probs
 from credibly.predictions.rows import InMemory, Rows
 
 ROUTINE = "routine"
-"""Code of the notes that every reading has, which need no place beside a number."""
+"""Code of the notes that every reading has, which are not repeated with a number."""
 
 
 def as_rows(
@@ -71,13 +71,13 @@ def as_rows(
         The rows.
     """
     copies = isinstance(clusters, str) and clusters == COPIES
-    beside = {"groups": groups, "features": features, "weights": sample_weight}
-    rows = _rows_of(predictions, labels, beside | {"clusters": None if copies else clusters}, classes)
+    arguments = {"groups": groups, "features": features, "weights": sample_weight}
+    rows = _rows_of(predictions, labels, arguments | {"clusters": None if copies else clusters}, classes)
     rows = rows.copied() if copies else rows
     return rows if blocks is None else rows.blocked(blocks)
 
 
-def _rows_of(predictions: Any, labels: Any, beside: dict[str, Any], classes: Sequence[str] | None) -> Rows:
+def _rows_of(predictions: Any, labels: Any, arguments: dict[str, Any], classes: Sequence[str] | None) -> Rows:
     require_type(
         classes is None or (not isinstance(classes, str) and hasattr(classes, "__len__")),
         "must be a sequence of names",
@@ -85,11 +85,11 @@ def _rows_of(predictions: Any, labels: Any, beside: dict[str, Any], classes: Seq
         classes=classes,
     )
     if isinstance(predictions, Dataset):
-        return _of_dataset(predictions, labels, beside)
+        return _of_dataset(predictions, labels, arguments)
     if isinstance(predictions, Rows):
-        require_no_labels(labels, beside["weights"])
+        require_no_labels(labels, arguments["weights"])
         for name in ("groups", "features", "clusters"):
-            if beside[name] is not None:
+            if arguments[name] is not None:
                 raise InputError(
                     f"`{name}`", "come with the chunks", "got them as an argument too", "Give them to `scan`."
                 )
@@ -98,25 +98,22 @@ def _rows_of(predictions: Any, labels: Any, beside: dict[str, Any], classes: Seq
         columns = {
             name: names
             for name in ("groups", "clusters")
-            if (names := _columns_of(name, beside[name])) is not None
+            if (names := _columns_of(name, arguments[name])) is not None
         }
-        beside |= dict.fromkeys(columns)
-        return _of_dataset(loaded(predictions, labels, classes=classes, **columns), None, beside)
+        arguments |= dict.fromkeys(columns)
+        return _of_dataset(loaded(predictions, labels, classes=classes, **columns), None, arguments)
     notes: tuple[str, ...] = ()
     if getattr(predictions, "ndim", None) == 4 and is_array(predictions):
-        predictions, labels, beside, notes = _pixels(predictions, labels, beside)
+        predictions, labels, arguments, notes = _pixels(predictions, labels, arguments)
     predictions, labels = as_pair(predictions, labels)
     if classes is not None and predictions.classes is None:
         predictions = named(predictions, tuple(str(name) for name in classes))
-    new, reading_notes = _read(predictions, labels, beside, ordered=classes is not None)
-    plain = (
-        predictions if predictions.classes is None and predictions.index is None else named(predictions, None)
-    )
+    new, reading_notes = _read(predictions, labels, arguments, ordered=classes is not None)
+    own_names = {"classes": predictions.classes, "index": predictions.index}
+    plain = named(predictions, None)
     if notes or reading_notes:
         plain = with_notes(plain, (*notes, *reading_notes))
-    return InMemory(
-        Dataset(plain, new.pop("labels", None), classes=predictions.classes, index=predictions.index, **new)
-    )
+    return InMemory(Dataset(plain, new.pop("labels", None), **own_names, **new))
 
 
 def as_pair(predictions: Any, labels: Any) -> tuple[Predictions, Any]:
@@ -201,7 +198,7 @@ def paired(predictions: Any, labels: Any) -> tuple[Predictions, Any]:
 
 
 def _pixels(
-    predictions: Any, labels: Any, beside: dict[str, Any]
+    predictions: Any, labels: Any, arguments: dict[str, Any]
 ) -> tuple[Any, Any, dict[str, Any], tuple[str, ...]]:
     """Return the pixels of images (b, h, w, k) as rows, each image as a cluster, and the note that says so.
 
@@ -211,20 +208,18 @@ def _pixels(
     b, n, k = shape[0], shape[0] * shape[1] * shape[2], shape[3]
     label_shape = None if labels is None else _shape(labels)
     if label_shape is not None and len(label_shape) < 3:
-        return predictions, labels, beside, ()  # refused as four axes are, with what images need
+        return predictions, labels, arguments, ()  # refused as four axes are, with what images need
     if label_shape is not None and label_shape not in (shape[:3], (*shape[:3], 1)):
-        first = shape[:1] + shape[2:]
+        swapped = label_shape == shape[:1] + shape[2:]
         raise InputError(
             "`labels`",
             f"must have one class per pixel, shape {shape[:3]}",
             f"got shape {label_shape} with predictions {shape}",
-            "Put the classes last: `numpy.moveaxis(probs, 1, -1)`."
-            if label_shape == first
-            else "Check both shapes.",
+            "Put the classes last: `numpy.moveaxis(probs, 1, -1)`." if swapped else "Check both shapes.",
         )
 
     def per_row(value: Any) -> Any:
-        """Return one value per pixel, or that of its image."""
+        """Return one value per pixel, or the value of its image for each."""
         if value is None or isinstance(value, Mapping) or is_frame(value):
             return value
         array = as_names(value, "groups") if not is_array(value) else value
@@ -233,7 +228,7 @@ def _pixels(
         return array.reshape(n) if tuple(array.shape) == shape[:3] else array
 
     rows: dict[str, Any] = {
-        name: value if name == "features" else per_row(value) for name, value in beside.items()
+        name: value if name == "features" else per_row(value) for name, value in arguments.items()
     }
     if rows["clusters"] is None:
         rows["clusters"] = np.repeat(np.arange(b), n // b)
@@ -296,36 +291,36 @@ def with_notes(predictions: Predictions, notes: Sequence[str]) -> Predictions:
     """Return the same predictions with more to say about how they were read."""
     if not set(notes) - set(predictions.notes):
         return predictions
-    made = copy.copy(predictions)
-    made._set(notes=tuple(dict.fromkeys((*predictions.notes, *notes))))
-    return made
+    copied = copy.copy(predictions)
+    copied._set(notes=tuple(dict.fromkeys((*predictions.notes, *notes))))
+    return copied
 
 
-def _of_dataset(data: Dataset, labels: Any, beside: Mapping[str, Any]) -> Rows:
-    """Return data that were read; what is given beside them takes the place of their own."""
+def _of_dataset(data: Dataset, labels: Any, arguments: Mapping[str, Any]) -> Rows:
+    """Return data that were read; what is passed along with them replaces their own."""
     notes = [note for note in data.notes if getattr(note, "code", "") != ROUTINE]
     predictions = named(with_notes(data.predictions, notes), data.classes, data.index)
-    new, reading_notes = _read(predictions, labels, beside, ordered=data.classes_ordered)
+    new, reading_notes = _read(predictions, labels, arguments, ordered=data.classes_ordered)
     plain = with_notes(named(predictions, None), reading_notes)
     return InMemory(dataclasses.replace(data, predictions=plain, **new))
 
 
 def _read(
-    predictions: Predictions, labels: Any, beside: Mapping[str, Any], *, ordered: bool
+    predictions: Predictions, labels: Any, arguments: Mapping[str, Any], *, ordered: bool
 ) -> tuple[dict[str, Any], list[str]]:
-    """Return what is given beside predictions as a dataset holds it, by name, and how it was read."""
+    """Return labels and the other arguments as a dataset holds them, by name, and how they were read."""
     new: dict[str, Any] = {}
     notes: list[str] = []
     if labels is not None:
         new["labels"], reading_notes = read_labels(predictions, labels, ordered=ordered)
         notes += reading_notes
-    for name, value in beside.items():
+    for name, value in arguments.items():
         if value is not None:
             rows_in_order, reading_notes = aligned(value, predictions.index, name)
             new[name] = _plain(name, rows_in_order, len(predictions))
             notes += reading_notes
-    if "features" in new and is_frame(beside["features"]):
-        new["feature_names"] = tuple(str(name) for name in beside["features"].columns)
+    if "features" in new and is_frame(arguments["features"]):
+        new["feature_names"] = tuple(str(name) for name in arguments["features"].columns)
     elif "features" in new:
         new["feature_names"] = None
     return new, notes
@@ -359,7 +354,7 @@ def require_independent(source: Any, what: str) -> None:
 
 
 def cluster_codes(predictions: Any, clusters: Any = None, blocks: int | None = None) -> HostArray | None:
-    """Return the number of the cluster of every row, as said here or as the data bring it.
+    """Return the number of the cluster of every row, from the arguments or from the data.
 
     None where all rows are independent.
     """
@@ -371,7 +366,7 @@ def cluster_codes(predictions: Any, clusters: Any = None, blocks: int | None = N
 
 
 def require_no_labels(labels: object, sample_weight: object = None) -> None:
-    """Raise where labels are given beside chunks, which bring their own."""
+    """Raise if labels are given with chunks, which bring their own."""
     if labels is not None or sample_weight is not None:
         raise InputError(
             "`labels` and `sample_weight`",

@@ -36,21 +36,23 @@ def order_by_name(
     notes : tuple of str
         What was read into the names.
     """
-    wanted, their_names = _alike(np.asarray(keys), np.asarray(others))
+    our_names, their_names = _alike(np.asarray(keys), np.asarray(others))
     notes: tuple[str, ...] = ()
-    if set(wanted) != set(their_names):
-        own_plain, other_plain = (list(map(_unpadded, names)) for names in (wanted, their_names))
-        distinct = len(set(own_plain)) == len(set(wanted)) and len(set(other_plain)) == len(set(their_names))
+    if set(our_names) != set(their_names):
+        own_plain, other_plain = (list(map(_unpadded, names)) for names in (our_names, their_names))
+        distinct = len(set(own_plain)) == len(set(our_names)) and len(set(other_plain)) == len(
+            set(their_names)
+        )
         if distinct and set(own_plain) == set(other_plain):
-            wanted, their_names = own_plain, other_plain
+            our_names, their_names = own_plain, other_plain
             notes = (f"ids of {what} are compared without leading zeros: '007' is 7",)
-    if wanted == their_names:
+    if our_names == their_names:
         return None, notes
     rows = {name: row for row, name in enumerate(their_names)}
-    both = sum(name in rows for name in dict.fromkeys(wanted))
-    only, more = len(set(wanted)) - both, len(rows) - both
+    both = sum(name in rows for name in dict.fromkeys(our_names))
+    only, more = len(set(our_names)) - both, len(rows) - both
     if only or more:
-        missing = next((name for name in wanted if name not in rows), None)
+        missing = next((name for name in our_names if name not in rows), None)
         first = f"; {missing!r} is not among {what}" if missing is not None else ""
         raise InputError(
             f"the ids of {what}",
@@ -58,8 +60,8 @@ def order_by_name(
             f"{both} are in both, {only} only with the predictions, {more} only with {what}{first}",
             remedy,
         )
-    if len(rows) < len(their_names) or len(set(wanted)) < len(wanted):
-        whose, names = (what, their_names) if len(rows) < len(their_names) else ("the predictions", wanted)
+    if len(rows) < len(their_names) or len(set(our_names)) < len(our_names):
+        whose, names = (what, their_names) if len(rows) < len(their_names) else ("the predictions", our_names)
         twice = next(name for name in names if names.count(name) > 1)
         raise InputError(
             f"the ids of {whose}",
@@ -67,7 +69,7 @@ def order_by_name(
             f"{twice!r} appears {names.count(twice)} times",
             remedy,
         )
-    return np.array([rows[name] for name in wanted]), notes
+    return np.array([rows[name] for name in our_names]), notes
 
 
 def _unpadded(name: Any) -> Any:

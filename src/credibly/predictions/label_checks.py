@@ -106,7 +106,7 @@ def whole_numbers(labels: Array, notes: list[str]) -> Array:
 
 
 def _remedy_for(labels: HostArray, n_classes: int) -> str:
-    """Word what to do about labels of which some are no classes."""
+    """Word what to do about labels that are no classes."""
     value = labels[(labels < 0) | (labels >= n_classes)][0]
     if value == n_classes and labels.min() >= 1:
         return "Labels seem to start at 1: subtract 1."

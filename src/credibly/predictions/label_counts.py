@@ -281,9 +281,9 @@ class LabelCounts(Predictions):
         else:
             rows = f"{int((off > _WHOLE).sum())} of {len(off)} rows"
             notes = (*notes, f"soft labels: {rows} are not whole counts of raters; they are used as given")
-        made = object.__new__(cls)
-        made._set(counts=like(scaled, probs), notes=notes)
-        return made
+        soft = object.__new__(cls)
+        soft._set(counts=like(scaled, probs), notes=notes)
+        return soft
 
     def draw(self, rng: Any = None) -> Array:
         """Draw one rater per instance, for functions that take a single label per instance.

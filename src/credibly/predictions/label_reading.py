@@ -243,13 +243,13 @@ def _columns_of_classes(names: list[str], known: list[str]) -> list[int] | None:
     """Return the column of every class where columns are named as the classes are, or by their numbers."""
     if set(names) == set(known):
         return [names.index(name) for name in known]
-    column_numbers, wanted = numbers_of(names), numbers_of(known)
+    numbers, known_numbers = numbers_of(names), numbers_of(known)
     # rater_0 and rater_1 are numbered as classes are
-    if column_numbers is None or wanted is None or all(_RATERS.fullmatch(name) for name in names):
+    if numbers is None or known_numbers is None or all(_RATERS.fullmatch(name) for name in names):
         return None
     return (
-        [column_numbers.index(number) for number in wanted]
-        if sorted(column_numbers) == sorted(wanted)
+        [numbers.index(number) for number in known_numbers]
+        if sorted(numbers) == sorted(known_numbers)
         else None
     )
 

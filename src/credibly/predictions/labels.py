@@ -235,7 +235,7 @@ def read_labels(
 
 
 def _is_literal(predictions: Predictions, labels: Any) -> bool:
-    """Tell whether labels are numbers of the type that is counted or compared, beside NumPy predictions."""
+    """Tell whether both are NumPy arrays, and labels of the type that is counted or compared."""
     if type(labels) is not np.ndarray or labels.ndim != 1 or predictions.classes is not None:
         return False
     literal = np.int64 if isinstance(predictions, OverClasses) else np.float64
@@ -273,7 +273,7 @@ def check_sample_weight(sample_weight: Any, predictions: Predictions) -> Array:
 
 
 def no_weight() -> InputError:
-    """Return the error of rows of which none counts."""
+    """Return the error if all weights are 0."""
     return _wrong_weight("all are 0")
 
 

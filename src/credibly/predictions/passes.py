@@ -164,11 +164,9 @@ def detached(rows: Rows) -> Rows:
     if whole is None:
         return rows
     predictions = remembering(without_graph(whole.predictions))
-    return (
-        rows
-        if predictions is whole.predictions
-        else InMemory(dataclasses.replace(whole, predictions=predictions))
-    )
+    if predictions is whole.predictions:
+        return rows
+    return InMemory(dataclasses.replace(whole, predictions=predictions))
 
 
 def without_graph(predictions: Any) -> Any:

@@ -75,9 +75,9 @@ class Point(ClassPredictions):
         Point
             The predictions.
         """
-        made = cls(softmax_logits(logits, "(n, k)", raw=raw))
-        made._set(logits=as_real(logits, "logits"))
-        return made
+        point = cls(softmax_logits(logits, "(n, k)", raw=raw))
+        point._set(logits=as_real(logits, "logits"))
+        return point
 
     @classmethod
     def from_scores(cls, scores: Any) -> Point:
@@ -146,7 +146,7 @@ def both_classes(scores: Any) -> Any:
 
 
 def both_columns(scores: Any) -> Any:
-    """Return the probabilities of class 1 beside those of class 0."""
+    """Return the probabilities of classes 0 and 1, (..., 2)."""
     return namespace(scores).stack([1 - scores, scores], axis=-1)
 
 
@@ -175,7 +175,7 @@ def softmax_logits(logits: Any, shape: str, *, raw: bool = False) -> Array:
         )
     if not is_numpy(values):
         return softmax(as_float64(values))
-    probs = np.empty(values.shape)  # filled in blocks: of a memory map no whole copy is made beside it
+    probs = np.empty(values.shape)  # filled in parts, so that a memory map is never copied as a whole
     for start, block in row_tiles(values):
         probs[start : start + len(block)] = softmax(as_float64(block))
     return probs

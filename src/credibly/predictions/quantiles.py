@@ -46,10 +46,10 @@ def _tails(levels: Array) -> tuple[Any, Any]:
     return levels[0] / (levels[1] - levels[0]), (1.0 - levels[-1]) / (levels[-1] - levels[-2])
 
 
-def table_quantiles(table: Array, levels: Array, wanted: Array) -> Array:
-    """Return the quantiles (n, l) of tables (n, q) at the levels `wanted` (l,)."""
+def table_quantiles(table: Array, levels: Array, new_levels: Array) -> Array:
+    """Return the quantiles (n, l) of tables (n, q) at the levels `new_levels` (l,)."""
     xp = namespace(table)
-    cell, position = positions(levels, wanted)
+    cell, position = positions(levels, new_levels)
     start = xp.take(table, cell, axis=1)
     return start + position * (xp.take(table, cell + 1, axis=1) - start)
 
@@ -182,17 +182,19 @@ class Quantiles(RealPredictions):
         >>> cr.Quantiles([[-1.0, 0.0, 1.5]], [0.1, 0.5, 0.9]).quantile([0.9])
         array([[1.5]])
         """
-        wanted = self._levels(levels)
-        heights, asked = to_host(as_float64(self.levels)), to_host(wanted)
-        nearest = np.abs(heights[None, :] - asked[:, None]).argmin(axis=1)
-        known = np.abs(heights[nearest] - asked) <= SAME_LEVEL
+        new_levels = self._levels(levels)
+        heights, new_heights = to_host(as_float64(self.levels)), to_host(new_levels)
+        nearest = np.abs(heights[None, :] - new_heights[:, None]).argmin(axis=1)
+        known = np.abs(heights[nearest] - new_heights) <= SAME_LEVEL
         table = as_float64(self.values)
         xp = namespace(table)
         exact = xp.take(table, like(nearest, table), axis=1)
         if known.all():
             return exact
-        self._require_dense(f"the quantile at level {asked[~known][0]:g}")
-        return xp.where(like(known, table), exact, table_quantiles(table, as_float64(self.levels), wanted))
+        self._require_dense(f"the quantile at level {new_heights[~known][0]:g}")
+        return xp.where(
+            like(known, table), exact, table_quantiles(table, as_float64(self.levels), new_levels)
+        )
 
     def expectation(self) -> Array:
         """Return the mean, (n,), if the quantiles are dense."""
@@ -263,10 +265,10 @@ def at_levels(predictions: RealPredictions, levels: HostArray | None) -> RealPre
     """Return the quantiles of predictions at levels; the predictions themselves where `levels` is None."""
     if levels is None:
         return predictions
-    wanted = like(levels, predictions._leading)
-    made = Quantiles(predictions.quantile(wanted), wanted)
-    made._set(notes=predictions.notes)
-    return made
+    level_array = like(levels, predictions._leading)
+    quantiles = Quantiles(predictions.quantile(level_array), level_array)
+    quantiles._set(notes=predictions.notes)
+    return quantiles
 
 
 def levels_note(levels: HostArray) -> str:

@@ -442,11 +442,11 @@ class Gaussian(RealPredictions):
         >>> cr.Gaussian([2.0], [1.0]).quantile([0.5])
         array([[2.]])
         """
-        wanted = self._levels(levels)
+        new_levels = self._levels(levels)
         if self.n_members == 1:
-            return mixture_quantiles(*self.members(), wanted)
-        key = tuple(to_host(wanted).tolist())
-        return self.once(key, lambda: mixture_quantiles(*self.members(), wanted, self.shares))
+            return mixture_quantiles(*self.members(), new_levels)
+        key = tuple(to_host(new_levels).tolist())
+        return self.once(key, lambda: mixture_quantiles(*self.members(), new_levels, self.shares))
 
     def expectation(self) -> Array:
         """Return the mean of the mixture, (n,)."""

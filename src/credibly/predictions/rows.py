@@ -135,7 +135,7 @@ class Rows(ABC):
         return None if clusters is None else clusters.codes(np.concatenate(list(self.map(_clusters))))
 
     def of_group(self, group: Any, size: int) -> Rows:
-        """Return the rows of a group, of which there are `size`."""
+        """Return the `size` rows of a group."""
         return RowChoice(self, size, partial(group_rows, group))
 
     @abstractmethod
@@ -148,7 +148,7 @@ class Rows(ABC):
         return self, None
 
     def also(self, *names: str) -> dict[str, Any]:
-        """Return what public functions take beside them, such as groups: nothing, these rows bring it."""
+        """Return further arguments of public functions, such as groups: none, because the rows bring them."""
         return {}
 
     def merged(
@@ -292,7 +292,7 @@ class InMemory(Rows):
         return self.whole.predictions, self.whole.labels
 
     def also(self, *names: str) -> dict[str, Any]:
-        """Return what public functions take beside them, by name: groups, clusters."""
+        """Return further arguments of public functions by name: groups, clusters."""
         return {name: getattr(self.whole, name) for name in names}
 
     def merged(
@@ -352,7 +352,7 @@ class RowChoice(Rows):
         return (self.choose(some) or some) if self.n == self.whole.n else some
 
     def with_groups(self, groups: HostArray) -> Rows:
-        """Return the same rows with other groups; those of chosen rows are not known here."""
+        """Return the same rows with other groups; only for a choice of all rows."""
         assert self.n == self.whole.n
         return dataclasses.replace(self, whole=self.whole.with_groups(groups))
 

@@ -59,12 +59,12 @@ class Samples(RealPredictions):
 
     @property
     def n_draws(self) -> int:
-        """Number of draws per instance, those of all members."""
+        """Number of draws per instance, over all members."""
         return math.prod(self.values.shape[1:])
 
     @property
     def n_exchanged(self) -> int:
-        """Number of draws that a label can be exchanged with: those of one member, or of all."""
+        """Number of draws that a label can be exchanged with: of one member, or of all."""
         several = self.values.ndim == 3 and self.values.shape[2] > 1
         return int(self.values.shape[-1]) if several else self.n_draws
 
@@ -104,8 +104,8 @@ class Samples(RealPredictions):
         >>> cr.Samples([[4.0, 1.0, 3.0, 2.0]]).quantile([0.5, 0.75])
         array([[2., 3.]])
         """
-        wanted, draws = self._levels(levels), self.pooled()
-        return namespace(draws).take(draws, _ranks(wanted, draws.shape[1]), axis=1)
+        new_levels, draws = self._levels(levels), self.pooled()
+        return namespace(draws).take(draws, _ranks(new_levels, draws.shape[1]), axis=1)
 
     def expectation(self) -> Array:
         """Return the mean of all draws, (n,)."""
@@ -166,9 +166,9 @@ class Pool(Predictions):
         if choice is not None:
             at = xp.arange(1, self.values.shape[1], dtype=choice.dtype, device=device(self.values))
             draws = xp.where(at[None, :] == choice[:, None], self.values[:, :1], draws)
-        made = object.__new__(Samples)
-        made._set(values=xp.reshape(draws, (len(self), *self.shape)), notes=self.notes)
-        return made
+        result = object.__new__(Samples)
+        result._set(values=xp.reshape(draws, (len(self), *self.shape)), notes=self.notes)
+        return result
 
 
 class LeftOut(Samples):
@@ -239,7 +239,7 @@ class LeftOut(Samples):
         # without number j the mean moves by a_j / (p - 1), and the sum of squares loses a_j^2 p / (p - 1)
         every = xp.sum(away * away, axis=1, keepdims=True)
         squares = every - away * away * (p / (p - 1))
-        # less than rounding leaves cannot be told from nothing, whose z-scores overflow
+        # less than rounding leaves counts as nothing, or z-scores would overflow
         squares = xp.maximum(squares, _ROUNDING * every)
         low, high = self.ordered[:, :1], self.ordered[:, -1:]
         least = xp.where(self.pool == low, self.ordered[:, 1:2], low)

@@ -63,9 +63,9 @@ class WithoutMember(Ensemble):
     @classmethod
     def of(cls, whole: Ensemble, member: int) -> WithoutMember:
         """Leave a member out; `whole` has at least one other."""
-        made = object.__new__(cls)
-        made._set(whole=whole, member=member, notes=whole.notes, classes=whole.classes, index=None)
-        return made
+        result = object.__new__(cls)
+        result._set(whole=whole, member=member, notes=whole.notes, classes=whole.classes, index=None)
+        return result
 
     @property
     def _leading(self) -> Array:
@@ -126,10 +126,10 @@ class WithoutMember(Ensemble):
     def _mean(self) -> Array:
         whole, xp = self.whole, self.whole.xp
         share = 1.0 / whole.n_members if whole.weights is None else float(to_host(whole.weights)[self.member])
-        own = share * as_float64(self.left_out)
-        rest = whole.mean().probs - own
+        part_left_out = share * as_float64(self.left_out)
+        rest = whole.mean().probs - part_left_out
         # where nearly all probability is the member's own, the difference has no digits left
-        lost = np.flatnonzero(to_host(xp.any(rest < _CANCELLED * own, axis=1)))
+        lost = np.flatnonzero(to_host(xp.any(rest < _CANCELLED * part_left_out, axis=1)))
         if lost.size == len(whole):
             return weighted_mean(self.probs, self.weights)
         rest = without_rounding(rest / (1.0 - share), 2 * whole.n_members)
@@ -154,8 +154,8 @@ class WithoutNormal(Gaussian):
         """Leave a member out; `whole` has at least one other, with one weight for all rows."""
         kept = like(np.array([at for at in range(whole.n_members) if at != member]), whole.mean)
         xp, weights = whole.xp, whole.weights
-        made = object.__new__(cls)
-        made._set(
+        result = object.__new__(cls)
+        result._set(
             mean=xp.take(whole.mean, kept, axis=1),
             std=xp.take(whole.std, kept, axis=1),
             weights=None if weights is None else normalised(xp.take(as_float64(weights), kept, axis=0)),
@@ -165,7 +165,7 @@ class WithoutNormal(Gaussian):
             index=None,
             memo={},
         )
-        return made
+        return result
 
     def __getitem__(self, rows: Any) -> WithoutNormal:
         """Select instances."""
@@ -185,12 +185,12 @@ class WithoutNormal(Gaussian):
 
     def quantile(self, levels: Any) -> Array:
         """Return quantiles, most of them from the series of F at those of all members."""
-        wanted, whole, share = self._levels(levels), self.whole, self.share
-        if wanted.shape[0] >= FEW_LEVELS or whole.n_members < _MEMBERS_OF_SERIES:
+        new_levels, whole, share = self._levels(levels), self.whole, self.share
+        if new_levels.shape[0] >= FEW_LEVELS or whole.n_members < _MEMBERS_OF_SERIES:
             return super().quantile(levels)
         (mean, std), place, xp = whole.members(), whole.quantile(levels), self.xp
         unit = xp.min(std, axis=1, keepdims=True)
-        key = ("series", *to_host(wanted).tolist())
+        key = ("series", *to_host(new_levels).tolist())
         series = whole.once(key, lambda: derivatives(Mixture(mean, std, whole.shares), place, unit))
         left_mean, left_std = mean[:, self.member, None], std[:, self.member, None]
         t = xp.zeros_like(place)
@@ -201,17 +201,17 @@ class WithoutNormal(Gaussian):
                 value = value * t + series[k, ...]
             z = (place + t * unit - left_mean) / left_std
             slope = slope - xp.exp(-0.5 * z * z) * (DENSITY * share) * unit / left_std
-            change = (value - share * ndtr(z) - (1.0 - share) * wanted) / clip(slope, _FLAT)
+            change = (value - share * ndtr(z) - (1.0 - share) * new_levels) / clip(slope, _FLAT)
             t = clip(t - change, -1.0, 1.0)
-        found = place + t * unit
+        values = place + t * unit
         settled = xp.all((xp.abs(t) <= _REACH) & (xp.abs(change) <= _SHORT_CHANGE), axis=1)
         far = xp.nonzero(~settled)[0]
         if not far.shape[0]:
-            return found
+            return values
         mean, std = (xp.take(part, far, axis=0) for part in self.members())
-        exact = mixture_quantiles(mean, std, wanted, self.shares)
+        exact = mixture_quantiles(mean, std, new_levels, self.shares)
         row = clip(xp.cumulative_sum(xp.astype(~settled, xp.int64)) - 1, 0)
-        return xp.where(settled[:, None], found, xp.take(exact, row, axis=0))
+        return xp.where(settled[:, None], values, xp.take(exact, row, axis=0))
 
     def averaged(self, of: Callable[[Array, Array, Array], Array], labels: Array) -> Array:
         """Average a function of (label, mean, std) over the members that are left, at labels (n,).
@@ -241,10 +241,10 @@ class WithoutDraws(Samples):
     def of(cls, whole: Samples, member: int) -> WithoutDraws:
         """Leave a member out; `whole` has at least one other."""
         kept = like(np.array([at for at in range(whole.n_members) if at != member]), whole.values)
-        made = object.__new__(cls)
+        result = object.__new__(cls)
         values = whole.xp.take(whole.values, kept, axis=1)
-        made._set(values=values, whole=whole, member=member, notes=whole.notes, index=None, memo={})
-        return made
+        result._set(values=values, whole=whole, member=member, notes=whole.notes, index=None, memo={})
+        return result
 
     def __getitem__(self, rows: Any) -> WithoutDraws:
         """Select instances."""

@@ -27,6 +27,7 @@ from credibly._arrays.philox import as_seed, takes_rng
 from credibly._arrays.standard_errors import mean_error
 from credibly.hypotests.resampling.pvalues import result_of, settled
 from credibly.predictions import LabelCounts
+from credibly.raters.second_labels import pair_products
 from credibly.results.ignorance import RaterDetails
 from credibly.results.tests import HypotestResult
 
@@ -137,7 +138,6 @@ def rater_test(
 
 def crossed_error(
     error: dict[str, Any],
-    values: HostArray,
     counts: LabelCounts,
     mean: HostArray,
     pairs: float,
@@ -149,8 +149,6 @@ def crossed_error(
     ----------
     error : dict
         Fields of an Estimate over instances, from `mean_error`.
-    values : ndarray (n,)
-        Influence of the instances.
     counts : LabelCounts
         Labels, with who gave them.
     mean : ndarray (n, k)
@@ -165,8 +163,6 @@ def crossed_error(
         The same fields, with Student's t for the number of raters less one.
     """
     rater, label, _ = annotations_of(counts, "standard errors over raters")
-    if error["stderr"] is None:
-        return error
     tallies, n = to_host(counts.counts), len(mean)
     row, place = np.nonzero(rater >= 0)
     classes, who = label[row, place], rater[row, place]
@@ -178,10 +174,15 @@ def crossed_error(
     added = 2.0 * pairs * others / (total * (total - 1)) + labels * (1 - 2 * probability + square) / total
     centre = added.sum() / n
     added = (added - centre / total) / n
+    return _over_raters(error, added, who)
+
+
+def _over_raters(error: dict[str, Any], added: HostArray, who: HostArray) -> dict[str, Any]:
+    """Return an error over instances with the part of raters, from what each label adds to the mean, (t,)."""
     codes = np.unique(who, return_inverse=True)[1]
     by_rater = np.bincount(codes, added)
     number = by_rater.size
-    if number < 2:
+    if number < 2 or error["stderr"] is None:
         return error
     between = number / (number - 1) * float(by_rater @ by_rater) - float(added @ added)
     crossed = float(np.sqrt(error["stderr"] ** 2 + max(0.0, between)))
@@ -190,15 +191,31 @@ def crossed_error(
 
 def two_way_pvalue(counts: LabelCounts, mean: HostArray, variance: HostArray) -> float:
     """Return the p-value of the gap between supported and stated variance, over instances and raters."""
-    from credibly.raters.second_labels import pair_products
-
     tallies = to_host(counts.counts).astype(np.float64)
     gaps = (pair_products(mean, tallies) - variance).sum(axis=1)
-    error = crossed_error(mean_error(gaps), gaps, counts, mean, 1.0)
+    error = crossed_error(mean_error(gaps), counts, mean, 1.0)
+    return _pvalue(float(gaps.mean()), error, len(gaps))
+
+
+def two_way_mean_pvalue(counts: LabelCounts, mean: HostArray) -> float:
+    """Return the p-value of the mean label over instances and raters, Bonferroni over the classes."""
+    rater, label, _ = annotations_of(counts, "standard errors over raters")
+    row, place = np.nonzero(rater >= 0)
+    tallies = to_host(counts.counts)
+    total = tallies.sum(axis=1)
+    gaps = tallies / total[:, None] - mean
+    pvalues = []
+    for a, values in enumerate(gaps.T):
+        added = ((label[row, place] == a) - mean[row, a] - values.mean()) / total[row] / len(mean)
+        error = _over_raters(mean_error(values), added, rater[row, place])
+        pvalues.append(_pvalue(float(values.mean()), error, len(values)))
+    return min(1.0, len(pvalues) * min(pvalues))
+
+
+def _pvalue(value: float, error: dict[str, Any], n: int) -> float:
     if not error["stderr"]:
         return 1.0
-    score = abs(float(gaps.mean())) / error["stderr"]
-    return float(2.0 * stdtr(error.get("degrees_of_freedom") or len(gaps) - 1.0, -score))
+    return float(2.0 * stdtr(error.get("degrees_of_freedom") or n - 1.0, -abs(value) / error["stderr"]))
 
 
 def leaving_raters_out(

@@ -23,7 +23,7 @@ from credibly._arrays.namespace import HostArray, to_host
 from credibly._arrays.philox import as_seed, takes_rng
 from credibly._arrays.standard_errors import mean_error
 from credibly.predictions import Point
-from credibly.raters.annotators import crossed_error
+from credibly.raters.annotators import crossed_error, two_way_mean_pvalue
 from credibly.raters.loss import decompose_loss
 from credibly.raters.second_labels import pair_products
 from credibly.raters.spread_test import (
@@ -35,7 +35,8 @@ from credibly.raters.spread_test import (
     tested_spread,
 )
 from credibly.results.estimates import Estimate, Estimates
-from credibly.results.ignorance import Ignorance, SizeBins
+from credibly.results.ignorance import Ignorance, SizeBins, SpreadDetails
+from credibly.results.tests import with_details
 
 
 @takes_rng
@@ -102,12 +103,16 @@ def ignorance(
     distances, wide = supported.sum(axis=1), law.variance.sum(axis=1)
     uncertain = (law.mean * (1.0 - law.mean)).sum(axis=1)
     crossed = pair.counts if test.details.crossed_pvalue is not None else None
+    mean_test = tested_mean(pair, n_resamples, seed)
+    if crossed is not None:
+        details = SpreadDetails("", crossed_pvalue=two_way_mean_pvalue(crossed, law.mean))
+        mean_test = with_details(mean_test, details)
     settings = {"n_bins": n_bins, "n_resamples": n_resamples, "seed": list(seed)}
 
     def mean_of(name: str, values: HostArray, pairs: float = 0.0, labels: float = 0.0) -> Estimate:
         error = mean_error(values)
         if crossed is not None and (pairs or labels):
-            error = crossed_error(error, values, crossed, law.mean, pairs, labels)
+            error = crossed_error(error, crossed, law.mean, pairs, labels)
         return Estimate(name, float(values.mean()), n=len(values), settings=settings, **error)
 
     def ratio(name: str, top: HostArray, bottom: HostArray, *, seen: bool) -> Estimate:
@@ -116,7 +121,7 @@ def ignorance(
         influence = (top - share * bottom) / below
         error = mean_error(influence)
         if crossed is not None and seen:
-            error = crossed_error(error, influence, crossed, law.mean, 1.0 / below, -share / below)
+            error = crossed_error(error, crossed, law.mean, 1.0 / below, -share / below)
         return Estimate(name, share, n=len(top), settings=settings, **error)
 
     with warnings.catch_warnings():  # of rows that were left out before
@@ -133,7 +138,7 @@ def ignorance(
         per_class_supported=_by_class("supported", supported),
         by_size=_by_size(wide, distances, n_bins),
         test=test,
-        mean_test=tested_mean(pair, n_resamples, seed),
+        mean_test=mean_test,
         n=len(distances),
         n_left_out=pair.n_left_out,
         labels=labels_per_row(pair.counts),

@@ -235,7 +235,7 @@ def levels(
 
 
 def _of_clusters(level: Level, moments: State, offered: TermFactors, total: float) -> Level:
-    """Return a level whose covariance is that of clusters: each is one row, with the sums of its rows.
+    """Return a level with the covariance between clusters: each is one row, with the sums of its rows.
 
     `level` is of all columns together where its means have no axis, else of every column.
     """

@@ -152,7 +152,8 @@ class _Raters:
 
     def __init__(self, raters: Mapping[str, int] | None, counts: LabelCounts | None, n: int) -> None:
         self.named = raters is not None
-        self.capacity = {name: require_integer(left, "raters", 0) for name, left in (raters or {}).items()}
+        named = (raters or {}).items()
+        self.capacity = {str(name): require_integer(left, "raters", 0) for name, left in named}
         self.known: list[set[str]] = [set() for _ in range(n)]
         if self.named and counts is not None:
             rater, _, names = annotations_of(counts, "`raters`")

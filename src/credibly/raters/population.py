@@ -94,7 +94,7 @@ def _survey(least: int, data: Dataset) -> _Survey:
 
 
 class Population:
-    """Rows of which only those with at least `least` raters count.
+    """Rows with at least `least` raters; others do not count.
 
     Parameters
     ----------

@@ -83,8 +83,8 @@ def summarise(
     raw = read(partial(_cell_sums, cut.n_bins))
     sums = as_units(raw)
     pair_means, products = pairs(sums), products_of(terms)
-    wanted = list(offered.values())
-    moments = read(partial(row_moments, pairs=pair_means, products=products, offered=wanted))
+    offers = list(offered.values())
+    moments = read(partial(row_moments, pairs=pair_means, products=products, offered=offers))
     n_columns = pair_means.mean.size // cut.n_bins
     rows, columns = levels(sums, moments, n_columns, offered, settings, notes)
     floor = least_variance(sums).reshape(n_columns, cut.n_bins)
@@ -103,7 +103,7 @@ def summarise(
 def _reader(
     population: Population, locate: Callable[[Dataset], InCells], least: int | None
 ) -> Callable[[Callable[[Evidence, Array], State]], State]:
-    """Return what adds up a function over all tiles; those of small populations are kept between passes."""
+    """Return what adds up a function over all tiles; tiles of small populations are kept between passes."""
     if population.n * population.n_classes > _KEPT_ELEMENTS:
         return lambda function: population.sum(partial(_of_cells, function, locate), least=least)
     kept = list(population.map(locate, least=least))

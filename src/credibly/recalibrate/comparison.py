@@ -9,10 +9,11 @@ from credibly._arrays.checks import require_integer
 from credibly._arrays.errors import CrediblyError, InputError, UnsupportedError, require_type
 from credibly._arrays.philox import Seed, as_seed, takes_rng
 from credibly._arrays.progress import Progress
-from credibly.hypotests.calibration.calibration_test import asking_tests, require_resamples
+from credibly.hypotests.calibration.calibration_test import asking_tests
 from credibly.hypotests.calibration.pit import asking_shares
 from credibly.hypotests.calibration.reliability import asking_curves
 from credibly.hypotests.resampling.choices import require_drawable
+from credibly.hypotests.resampling.pvalues import require_resamples
 from credibly.hypotests.resampling.requests import Asking, answered, side_by_side
 from credibly.learners.basis import check_features
 from credibly.predictions import (

@@ -13,6 +13,7 @@ import dataclasses
 from typing import Any, ClassVar
 
 from credibly._arrays.namespace import Array, as_float64, clip, namespace
+from credibly._arrays.notes import counted
 from credibly._arrays.philox import made_with_rng
 from credibly.predictions import ClassPredictions, Point, SecondOrder, as_point
 from credibly.recalibrate.alpha import AlphaCalibration, Kind
@@ -99,7 +100,10 @@ class IgnoranceCalibration(AlphaCalibration):
 
     def describe(self) -> str:
         """Return the kind of head in words."""
-        return super().describe().replace("AlphaCalibration", "IgnoranceCalibration")
+        kind = "linear" if len(self.sizes) == 2 else "neural"
+        more = int(self.sizes[0]) - 1
+        features = f" and {counted(more, 'feature')}" if more else ""
+        return f"IgnoranceCalibration, {kind} in the stated concentration{features}"
 
 
 def _mean(predictions: ClassPredictions) -> Point:

@@ -108,9 +108,7 @@ class SetCoverage(Result):
         return any(test.deciding_pvalue <= level for test in self.tests.values())
 
     def __str__(self) -> str:
-        share = 100 * self.coverage.value
-        coverage = (
-            f"{100 * self.claimed:.4g} % {self.kind} contain {share:.4g} % of {counted(self.n, 'label')}"
-        )
+        claimed, share = (f"{100 * each:.4g} %" for each in (self.claimed, self.coverage.value))
+        coverage = f"{claimed} {self.kind} contain {share} of {counted(self.n, 'label')}"
         tested = "" if self.pvalue is None else f", p = {self.pvalue:.3g}"
         return f"{coverage}{tested}; mean {'width' if self.score else 'size'} {self.size.value:.4g}"

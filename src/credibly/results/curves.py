@@ -341,11 +341,11 @@ class EnvelopeCurve(WithPvalue, Result):
         return "no conflict found"
 
     def __str__(self) -> str:
-        apart = self.observed - self.expected
-        worst = int(np.abs(apart).argmax())
+        deviation = self.observed - self.expected
+        worst = int(np.abs(deviation).argmax())
         shifted = "" if np.array_equal(self.expected, self.levels) else f"; {DRAWS_REPEAT}"
         return (
-            f"{self.name} curve (n = {self.n}): largest difference {apart[worst]:+.4g} at level "
+            f"{self.name} curve (n = {self.n}): largest difference {deviation[worst]:+.4g} at level "
             f"{self.levels[worst]:.4g}, p = {self.pvalue:.3g}: {self.verdict()}{shifted}"
         )
 

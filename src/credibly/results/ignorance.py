@@ -21,9 +21,9 @@ class SpreadDetails(Details):
 
     Attributes
     ----------
-    direction : {"too wide", "too narrow"}
+    direction : {"too wide", "too narrow", ""}
         On which side the spread score lies: predicted distributions of labels are spread too widely around
-        their mean, or too narrowly.
+        their mean, or too narrowly; "" for a test of the mean.
     is_local : bool
         Whether errors that depend on the prediction, and may cancel on average, are the clearest.
     rater_pvalue : float or None
@@ -42,7 +42,7 @@ class SpreadDetails(Details):
         return max(super()._deciding_pvalue(test), self.crossed_pvalue or 0.0)
 
     def _sentence(self, test: HypotestResult[Any], level: float, class_names: Sequence[str] | None) -> str:
-        if test.verdict(level) != "conflict":
+        if test.verdict(level) != "conflict" or not self.direction:
             return super()._sentence(test, level, class_names)
         if self.is_local:
             return (
@@ -132,7 +132,8 @@ class Ignorance(Result):
     test : HypotestResult
         Whether labels could have been drawn as stated: pairs, spread score and local score together.
     mean_test : HypotestResult
-        Whether one label per instance could have been drawn from the mean, whatever the spread.
+        Whether one label per instance could have been drawn from the mean, whatever the spread. If raters
+        differ, a conflict also requires all labels to show it with errors over instances and raters.
     n : int
         Number of instances with two or more labels.
     n_left_out : int
@@ -205,7 +206,7 @@ class Ignorance(Result):
             "pvalue": self.test.deciding_pvalue,
             "why": self.test.why_not(level),
             "is_local": details.is_local,
-            "mean_pvalue": self.mean_test.pvalue,
+            "mean_pvalue": self.mean_test.deciding_pvalue,
             "mean_word": self.mean_test.verdict(level),
             "mean_share": max(0.0, self.mean_part.value) / max(self.supported.value, 1e-12),
             "raters_pvalue": details.rater_pvalue if differ else None,

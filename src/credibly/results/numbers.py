@@ -177,5 +177,5 @@ def instances(facts: Mapping[str, Any]) -> str:
 def chance_excluded(facts: Mapping[str, Any]) -> str:
     """Write that chance does not explain it, with the number of clusters, which decide it."""
     clusters = facts["n_clusters"]
-    apart = "" if clusters is None else f" in {clusters} independent clusters of rows"
-    return f"more than chance explains{apart}"
+    clusters_in_words = "" if clusters is None else f" in {clusters} independent clusters of rows"
+    return f"more than chance explains{clusters_in_words}"

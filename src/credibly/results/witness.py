@@ -181,7 +181,7 @@ class WitnessDetails(CombinationDetails):
         return self.directions[0].words(class_names)
 
     def impossible_words(self) -> str:
-        """Return how many labels, and of which rows, every distribution of the set rules out; "" if none."""
+        """Return how many labels every distribution of its set rules out, and in which rows; "" if none."""
         rows = self.impossible_rows
         if not rows.size:
             return ""

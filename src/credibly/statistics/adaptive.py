@@ -86,7 +86,7 @@ class TCal(CellStatistic):
         return dyadic_cells(predictions, self.most_bins, self.target)
 
     def size_of_terms(self, n: int, n_cells: int) -> float:
-        """Return that of squared sums over a bin, of which n are taken away, in units of about their root."""
+        """Return the magnitude of squared sums over a bin, less n, in units of about their root."""
         return math.sqrt(n)
 
     def value(self, sums: State) -> Array:

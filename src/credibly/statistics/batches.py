@@ -16,7 +16,7 @@ from credibly.predictions import Classes, Counts, Labels
 def widening(scatter: Any, seen: Any) -> HostArray:
     """Return the factor, at least 1, by which sums over clusters vary less than independent rows would.
 
-    Both are variances: `scatter` that of independent rows, `seen` the sum of the squared sums.
+    Both are variances: `scatter` under independence, `seen` the sum of the squared sums.
     """
     ratio = np.divide(scatter, seen, out=np.ones(np.shape(seen)), where=np.asarray(seen) > 0)
     return np.asarray(np.sqrt(np.maximum(1.0, ratio)))
@@ -25,7 +25,7 @@ def widening(scatter: Any, seen: Any) -> HostArray:
 def one_hot(labels: Labels, xp: Any, dtype: Any) -> Array:
     """Return one-hot labels or label frequencies as (b, k, n), without weights."""
     if isinstance(labels, Counts):
-        return xp.astype(xp.permute_dims(frequencies(labels), (0, 2, 1)), dtype)
+        return xp.astype(xp.permute_dims(rater_shares(labels), (0, 2, 1)), dtype)
     assert isinstance(labels, Classes)
     classes_of_rows = labels.values
     classes = xp.arange(labels.n_classes, dtype=classes_of_rows.dtype, device=device(classes_of_rows))
@@ -76,7 +76,7 @@ def gather(table: Array, labels: Array) -> Array:
     return xp.take_along_axis(table, index, axis=1).T
 
 
-def frequencies(labels: Counts) -> Array:
+def rater_shares(labels: Counts) -> Array:
     """Return the share of raters of every class, (b, n, k)."""
     return Counts(labels.values).shares()
 

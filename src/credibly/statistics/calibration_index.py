@@ -128,9 +128,8 @@ def _indices(state: State, statistic: CalibrationIndex, known: list[_Known]) -> 
     size, predicted = state["size"], state["expected"]
     xp = namespace(size)
     if not bool(xp.all(size == size[:1, :])):  # weights or predictions differ between replicates
-        rows = [
-            State({name: total[at : at + 1, :] for name, total in state.items()}) for at in range(len(size))
-        ]
+        single_rows = (slice(at, at + 1) for at in range(len(size)))
+        rows = [State({name: sums[at, :] for name, sums in state.items()}) for at in single_rows]
         return xp.concat([_indices(row, statistic, []) for row in rows])
     if not (known and bool(xp.all(known[0][0] == size[:1, :]) & xp.all(known[0][1] == predicted[:1, :]))):
         smoothers = [
@@ -141,8 +140,8 @@ def _indices(state: State, statistic: CalibrationIndex, known: list[_Known]) -> 
     residual = state["observed"] - predicted
     smoothers = known[0][2]
     indices = [
-        statistic.summary(xp.abs(xp.take(residual, lines.cells, axis=1) @ lines.lines.T), lines.weight)
-        for lines in smoothers
+        statistic.summary(xp.abs(xp.take(residual, fit.cells, axis=1) @ fit.lines.T), fit.weight)
+        for fit in smoothers
     ]
     return sum(indices[1:], indices[0]) / len(indices)
 
@@ -163,11 +162,11 @@ def _smoother(size: Array, predicted: Array, span: float, start: int) -> _LocalL
     scaled = xp.where(reach > 0, distance / xp.where(reach > 0, reach, 1.0), xp.astype(distance > 0, n.dtype))
     weight = n[None, :] * xp.clip(1.0 - scaled**3, 0.0, None) ** 3
     weight = weight / xp.sum(weight, axis=1, keepdims=True)
-    apart = x[None, :] - (weight @ x)[:, None]
-    spread = xp.sum(weight * apart**2, axis=1)
+    centred = x[None, :] - (weight @ x)[:, None]
+    spread = xp.sum(weight * centred**2, axis=1)
     sloped = spread > (_FLAT * (xp.max(x) - xp.min(x))) ** 2
     slope = xp.where(sloped, (x - weight @ x) / xp.where(sloped, spread, 1.0), 0.0)
-    lines = weight * (1.0 + slope[:, None] * apart)
+    lines = weight * (1.0 + slope[:, None] * centred)
     return _LocalLines(filled + start, lines / n[None, :], n / total)
 
 

@@ -249,7 +249,7 @@ class CellStatistic(LinearStatistic):
         return xp.mean(row_gap * (2.0 * deviation - row_gap), axis=1)
 
     def size_of_terms(self, n: int, n_cells: int) -> float:
-        """Return that of shares of labels and mean predictions, of which an error is the difference."""
+        """Return 1: an error is the difference of two shares."""
         return 1.0
 
 

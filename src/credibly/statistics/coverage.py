@@ -42,7 +42,7 @@ from credibly.predictions.quantiles import SAME_LEVEL
 from credibly.results.base import require_level
 from credibly.statistics.linear import Linear, LinearStatistic
 from credibly.statistics.mixture_tables import Loss
-from credibly.statistics.places import CentralPlaces, Inside, OrderedSteps, Places, moments_of_share
+from credibly.statistics.places import CentralPlaces, Inside, OrderedSteps, PlaceTerms, moments_of_share
 from credibly.statistics.protocol import BIASED_UPWARDS, Bound, Plan, State, Story, Traits
 from credibly.statistics.regression import REAL_TRAITS, RealMean, central_interval
 from credibly.statistics.terms import Losses
@@ -158,10 +158,10 @@ class QuantileCalibrationError(LinearStatistic):
         )
         object.__setattr__(self, "levels", int(levels) if counted else tuple(map(float, levels)))
 
-    def terms(self, predictions: Any, plan: Plan) -> Places:
+    def terms(self, predictions: Any, plan: Plan) -> PlaceTerms:
         """Return how many quantiles labels have passed."""
         table, levels = quantile_grid(predictions, self.levels)
-        return Places(table, levels, in_cells=isinstance(predictions, Quantiles))
+        return PlaceTerms(table, levels, in_cells=isinstance(predictions, Quantiles))
 
     def value(self, sums: State) -> Array:
         """Sum the squared differences between shares of labels below quantiles and their levels."""
@@ -171,7 +171,7 @@ class QuantileCalibrationError(LinearStatistic):
         return xp.sum((away / sums["size"]) ** 2, axis=1)
 
     def size_of_terms(self, n: int, n_cells: int) -> float:
-        """Return that of shares."""
+        """Return 1, the magnitude of shares."""
         return 1.0
 
     def _bind(self, predictions: Predictions, plan: Plan) -> Bound:
@@ -185,19 +185,18 @@ class QuantileCalibrationError(LinearStatistic):
 
 
 def quantile_grid(predictions: RealPredictions, levels: int | tuple[float, ...]) -> tuple[Array, Array]:
-    """Return quantiles (n, l) and their levels (l,); those of `Quantiles` where only a number is given."""
+    """Return quantiles (n, l) and their levels (l,); `Quantiles` keep their own if only a number is given."""
     if isinstance(predictions, Quantiles) and isinstance(levels, int):
         return as_float64(predictions.values), as_float64(predictions.levels)
     chosen = [j / levels for j in range(1, levels)] if isinstance(levels, int) else list(levels)
-    wanted = like(chosen, predictions._leading, predictions.xp.float64)
-    return predictions.quantile(wanted), wanted
+    level_array = like(chosen, predictions._leading, predictions.xp.float64)
+    return predictions.quantile(level_array), level_array
 
 
 def _are_levels(levels: Any) -> bool:
-    numbers = bool(levels) and all(isinstance(level, Real) for level in levels)
-    return numbers and all(
-        level < other for level, other in itertools.pairwise((0.0, *map(float, levels), 1.0))
-    )
+    if not levels or not all(isinstance(level, Real) for level in levels):
+        return False
+    return all(low < high for low, high in itertools.pairwise((0.0, *map(float, levels), 1.0)))
 
 
 picp = IntervalCoverage()

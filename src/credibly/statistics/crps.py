@@ -136,11 +136,11 @@ def _half_spread(predictions: Gaussian) -> Array:
     whole, left, share = predictions, None, 0.0
     if isinstance(predictions, WithoutNormal):
         whole, left, share = predictions.whole, predictions.member, predictions.share
-    apart = whole.once(_distances, lambda: _distances(whole))
-    total = over_members(apart, whole.shares)
+    distances = whole.once(_distances, lambda: _distances(whole))
+    total = over_members(distances, whole.shares)
     if left is not None:
         itself = (2.0 / math.sqrt(math.pi)) * whole.members()[1][:, left]
-        total = total - 2.0 * share * apart[:, left] + share * share * itself
+        total = total - 2.0 * share * distances[:, left] + share * share * itself
     return total / (2.0 * (1.0 - share) ** 2)
 
 
@@ -152,14 +152,14 @@ def _distances(predictions: Gaussian) -> Array:
         xp.full_like(std, 1.0 / m) if shares is None else xp.broadcast_to(members_first(shares), std.shape)
     )
     # a member with itself: A(0, s sqrt(2)) = 2 s / sqrt(pi)
-    apart = [weight[j, :] * std[j, :] * (2.0 / math.sqrt(math.pi)) for j in range(m)]
+    totals = [weight[j, :] * std[j, :] * (2.0 / math.sqrt(math.pi)) for j in range(m)]
     for j in range(m - 1):
         gap, scale = mean[j + 1 :, :] - mean[j, :], xp.hypot(std[j + 1 :, :], std[j, :])
         distance, _ = _distance_and_slope(gap, scale)
-        apart[j] = apart[j] + xp.sum(weight[j + 1 :, :] * distance, axis=0)
+        totals[j] = totals[j] + xp.sum(weight[j + 1 :, :] * distance, axis=0)
         for other in range(j + 1, m):
-            apart[other] = apart[other] + weight[j, :] * distance[other - j - 1, :]
-    return xp.stack(apart, axis=1)
+            totals[other] = totals[other] + weight[j, :] * distance[other - j - 1, :]
+    return xp.stack(totals, axis=1)
 
 
 def _of_mixture(predictions: Gaussian, half: Array | float) -> Loss:
@@ -168,8 +168,8 @@ def _of_mixture(predictions: Gaussian, half: Array | float) -> Loss:
     shares, m = predictions.shares, mean.shape[0]
 
     def distance(labels: Array, j: int) -> Array:
-        apart, _ = _distance_and_slope(labels - mean[j, :], std[j, :])
-        return apart if shares is None else shares[:, j] * apart
+        distances, _ = _distance_and_slope(labels - mean[j, :], std[j, :])
+        return distances if shares is None else shares[:, j] * distances
 
     def score(labels: Array) -> Array:
         if isinstance(predictions, WithoutNormal) and labels.shape[0] > 1:  # the observed labels come first

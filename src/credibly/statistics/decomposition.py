@@ -128,7 +128,7 @@ _UNKNOWN = "standard errors are known only for the debiased split of single labe
 
 
 def _standard_errors(task: StatisticsTask, rows: Rows, total: Sums, error: Estimate) -> tuple[Error, Error]:
-    """Return those of calibration and refinement, where the sums let every row know its effect on them."""
+    """Return the standard errors of calibration and refinement loss, or why there are none."""
     if task.clusters is not None and error.stderr is not None:
         return _without_clusters(task, total)
     if error.interval_refusal is not SECOND_LOOK:

@@ -63,8 +63,10 @@ def distances(left: Array, right: Array) -> Array:
     """Return ||left_i - right_j||, (n, k), (m, k) -> (n, m); gradients at distance 0 are 0."""
     if is_numpy(left):
         many = left.shape[1] >= _MANY_ENTRIES
-        apart = _from_products(as_float64(left), as_float64(right)) if many else _by_differences(left, right)
-        return apart.astype(left.dtype, copy=False)
+        distance = (
+            _from_products(as_float64(left), as_float64(right)) if many else _by_differences(left, right)
+        )
+        return distance.astype(left.dtype, copy=False)
     if is_torch(left) and (not on_accelerator(left) or left.shape[1] > _FEW_CLASSES):
         import torch
 
@@ -79,24 +81,24 @@ def _by_differences(left: HostArray, right: HostArray) -> Any:
 
 
 def _from_products(left: HostArray, right: HostArray) -> HostArray:
-    """Return euclidean distances, those of near rows from differences."""
+    """Return euclidean distances from products, or from differences if rows are near."""
     size, other = np.vecdot(left, left)[:, None], np.vecdot(right, right)
-    apart = np.empty((left.shape[0], right.shape[0]))
+    distance = np.empty((left.shape[0], right.shape[0]))
     for rows in tiles(left.shape[0], max(_FEWEST_ROWS, CACHE_ELEMENTS // max(1, right.shape[0]))):
         sizes = size[rows] + other
-        squares = np.matmul(left[rows], right.T, out=apart[rows])
+        squares = np.matmul(left[rows], right.T, out=distance[rows])
         squares *= -2.0
         squares += sizes
         sizes *= _NEAR
         near, to = np.nonzero(squares <= sizes)
         if near.size > _MANY_NEAR * squares.size:
-            apart[rows] = _by_differences(left[rows], right)
+            distance[rows] = _by_differences(left[rows], right)
             continue
         for part in tiles(near.size, CACHE_ELEMENTS // left.shape[1]):
             gap = np.take(left[rows], near[part], axis=0) - np.take(right, to[part], axis=0)
             squares[near[part], to[part]] = np.vecdot(gap, gap)
         np.sqrt(squares, out=squares)
-    return apart
+    return distance
 
 
 def _class_by_class(left: Array, right: Array) -> Array:
@@ -111,10 +113,10 @@ def _class_by_class(left: Array, right: Array) -> Array:
 
 def kernel_matrix(left: Array, right: Array, kernel: KernelName, bandwidth: Any) -> Array:
     """Return the kernel of every pair, (n, k), (m, k) -> (n, m)."""
-    apart = distances(left, right)
+    distance = distances(left, right)
     if kernel == "gaussian":
-        return flushed(exponential(apart * apart * (-0.5 / (bandwidth * bandwidth))))
-    return flushed(exponential(scaled(apart, -1.0 / bandwidth)))
+        return flushed(exponential(distance * distance * (-0.5 / (bandwidth * bandwidth))))
+    return flushed(exponential(scaled(distance, -1.0 / bandwidth)))
 
 
 def scaled(values: Array, factor: Any) -> Array:
@@ -170,7 +172,7 @@ def spaced(n: int, most: int) -> np.ndarray[Any, Any]:
 
 
 def spaced_rows(rows: Rows, most: int) -> Predictions:
-    """Return at most `most` evenly spaced rows, of which a bandwidth is made; of classes mean predictions.
+    """Return at most `most` evenly spaced rows for choosing a bandwidth; class predictions are averaged.
 
     Rows with weights are spaced as if each were listed as often as its weight says: one of weight 0 is not.
     """
@@ -181,10 +183,7 @@ def spaced_rows(rows: Rows, most: int) -> Predictions:
     if not others:  # on its device, with its graph
         return first
     arrays = [part.row_arrays() for part in (first, *others)]
-    together = {
-        name: np.concatenate([to_host(arrays_of_part[name]) for arrays_of_part in arrays])
-        for name in arrays[0]
-    }
+    together = {name: np.concatenate([to_host(part[name]) for part in arrays]) for name in arrays[0]}
     return first.replace_rows(**together)
 
 
@@ -203,7 +202,7 @@ def _spaced_by_weight(weights: np.ndarray[Any, Any], most: int) -> np.ndarray[An
 
 
 def _rows_among(chosen: np.ndarray[Any, Any], rows: Dataset) -> Predictions | None:
-    """Return those of some rows that are in a dataset; None where none is."""
+    """Return the chosen rows that are in a dataset; None if there are none."""
     first, last = np.searchsorted(chosen, [rows.start, rows.start + len(rows)])
     if first == last:
         return None

@@ -79,7 +79,7 @@ class LabelFeatures:
         return 2 * self.nodes
 
     def _amplitudes(self) -> tuple[HostArray, HostArray]:
-        """Return those of cosines and of sines."""
+        """Return the amplitudes of cosines and of sines."""
         at = self.step * np.arange(1, self.nodes + 1)
         amplitudes: HostArray = np.sqrt(2.0 * self.step / math.sqrt(2.0 * math.pi) * np.exp(-0.5 * at * at))
         if not self.mirrored:

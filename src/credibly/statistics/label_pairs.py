@@ -44,24 +44,26 @@ class LabelPairs(PairBound):
 
     _table: tuple[slice, tuple[Array, Array, Array]] | None = None
 
-    def meet(self, one: Meeting) -> Any:
+    def meet(self, meeting: Meeting) -> Any:
         """Add k_ij <r_i, r_j> over the rows, and the diagonal, which the mean over pairs leaves out."""
-        xp, own = namespace(one.values), self.own_values(one)
-        if self._table is None or self._table[0] != one.rows:
-            self._table = one.rows, self._expected(one)
+        xp, row_values = namespace(meeting.values), self.own_values(meeting)
+        if self._table is None or self._table[0] != meeting.rows:
+            self._table = meeting.rows, self._expected(meeting)
         of_rows, of_columns, constant = self._table[1]
-        pairs = _equal(one.tile, own, one.values) + constant
-        for table, labels in ((of_rows, own), (of_columns, one.values)):
+        pairs = _equal(meeting.tile, row_values, meeting.values) + constant
+        for table, labels in ((of_rows, row_values), (of_columns, meeting.values)):
             pairs = pairs - xp.sum(gather(table, xp.astype(labels, xp.int64)), axis=1)
-        p = self.exact[one.rows, :]
+        p = self.exact[meeting.rows, :]
         squares = xp.sum(p * p, axis=1)[None, :]
-        diagonal = xp.sum(1.0 - 2.0 * gather(p, xp.astype(own, xp.int64)) + squares, axis=1)
-        return State(pairs=pairs, diagonal=diagonal, weight=total_weight(one.labels, one.rows, own))
+        diagonal = xp.sum(1.0 - 2.0 * gather(p, xp.astype(row_values, xp.int64)) + squares, axis=1)
+        return State(
+            pairs=pairs, diagonal=diagonal, weight=total_weight(meeting.labels, meeting.rows, row_values)
+        )
 
-    def _expected(self, one: Meeting) -> tuple[Array, Array, Array]:
+    def _expected(self, meeting: Meeting) -> tuple[Array, Array, Array]:
         """Return K p of the rows and of the columns, and the sum of k_ij <p_i, p_j>."""
-        xp, tile = namespace(one.tile), as_float64(one.tile)
-        p, others = self.exact[one.rows, :], self.exact[self.first_column(one.first) :, :]
+        xp, tile = namespace(meeting.tile), as_float64(meeting.tile)
+        p, others = self.exact[meeting.rows, :], self.exact[self.first_column(meeting.first) :, :]
         of_rows = tile @ others
         return of_rows, tile.T @ p, xp.sum(of_rows * p)
 
@@ -75,7 +77,7 @@ def _numbers(labels: Labels, rows: slice, dtype: Any) -> Array:
     return namespace(chosen).astype(chosen, dtype)[:, None, :]
 
 
-def _equal(tile: Array, own: Array, labels: Array) -> Array:
+def _equal(tile: Array, row_values: Array, labels: Array) -> Array:
     """Return the sum of a tile over pairs of equal labels, (b,); its rows are the first of its columns."""
     xp, (n_rows, columns) = namespace(tile), tile.shape
     order = xp.argsort(labels, axis=1, stable=True)
@@ -83,15 +85,16 @@ def _equal(tile: Array, own: Array, labels: Array) -> Array:
     most = min(columns - 1, columns // _LONGEST + 1)
     if bool(xp.any(ordered[:, most:] == ordered[:, : columns - most])):
         sums = [
-            xp.sum(xp.where(a[:, None] == b[None, :], tile, 0.0)) for a, b in zip(own, labels, strict=True)
+            xp.sum(xp.where(a[:, None] == b[None, :], tile, 0.0))
+            for a, b in zip(row_values, labels, strict=True)
         ]
         return as_float64(xp.stack(sums))
     entries = xp.reshape(as_float64(tile), (-1,))
     total = xp.zeros(labels.shape[0], dtype=xp.float64, device=device(tile))
     total = total + xp.sum(entries[: n_rows * columns : columns + 1])  # a row and itself
-    for apart in range(1, most):
-        i, j = order[:, :-apart], order[:, apart:]
-        alike = ordered[:, apart:] == ordered[:, :-apart]
+    for steps in range(1, most):
+        i, j = order[:, :-steps], order[:, steps:]
+        alike = ordered[:, steps:] == ordered[:, :-steps]
         if not bool(xp.any(alike)):
             break
         # columns among the rows stand in the tile in both orders, others are doubled already

@@ -38,7 +38,7 @@ class LinearStatistic(Statistic):
     refusal: ClassVar[str | None] = None
     """Why there is no standard error; None if there is one."""
     has_moments: ClassVar[bool] = True
-    """Whether the standard error is that of the mean of `contributions`."""
+    """Whether the value is the mean of `contributions`, with the standard error of a mean."""
     is_share: ClassVar[bool] = False
     """Whether every row contributes 0 or 1."""
     is_skewed: ClassVar[bool] = False
@@ -118,7 +118,7 @@ class Linear(Bound):
         return self.with_terms(self.terms.of_cells(predictions, self.statistic.name))
 
     def state(self, labels: Labels) -> State:
-        """Return the sums per cell: the fixed ones, and those of the labels."""
+        """Return the sums per cell, fixed ones and sums over labels."""
         sums: State = self.terms.sums(labels, self.needs)
         return sums
 
@@ -211,9 +211,9 @@ class Linear(Bound):
             raise UnsupportedError(what, *self.terms.why_infinite(labels))
         return expected, added
 
-    def widened(self, expected: State, added: State) -> tuple[State, State]:
+    def widened_states(self, expected: State, added: State) -> tuple[State, State]:
         """Return widened sums; skewed contributions get scale and skewness of what clusters add."""
-        expected, added = self.terms.widened(expected, added)
+        expected, added = self.terms.widened_states(expected, added)
         if self.statistic.is_skewed:
             expected = State({**expected, "shape": scale_and_skewness(added["observed"][:, 0])})
         return expected, added

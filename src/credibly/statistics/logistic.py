@@ -191,9 +191,8 @@ def _fitted(design: HostArray, y: HostArray, offset: HostArray) -> _Fit:
         coefficients = coefficients + step
         if np.abs(step).max() < _CLOSE:
             spread = (mean * (1.0 - mean))[:, None, None]
-            return _Fit(
-                coefficients, design * (y - mean)[:, None], spread * design[:, :, None] * design[:, None, :]
-            )
+            information = spread * design[:, :, None] * design[:, None, :]
+            return _Fit(coefficients, design * (y - mean)[:, None], information)
     raise UnsupportedError(
         "calibration slope and intercept",
         "must have a finite best value",

@@ -228,8 +228,8 @@ def _make(tables: Sequence[LossTable]) -> None:
     left = [table for table in tables if "_table" not in table.__dict__]
     for table in left:
         table._nodes = tables[0]._nodes
-    for table, made in zip(left, _tables(left), strict=True):
-        table._table = made
+    for table, new_table in zip(left, _tables(left), strict=True):
+        table._table = new_table
 
 
 def _tables(tables: Sequence[LossTable]) -> Iterator[Array]:
@@ -244,7 +244,7 @@ def _tables(tables: Sequence[LossTable]) -> Iterator[Array]:
         grid = _grid(some, nodes, rows, _most(cells, rows) + 5)
         for parts, table in zip(cubics, tables, strict=True):
             parts.append(_cubics(table.on_grid(some, grid).T, nodes.dtype))
-    while cubics:  # parts of one table at a time stand beside the whole
+    while cubics:  # one table at a time, so that its parts and the whole fit in memory
         yield namespace(nodes.low).concat(cubics.pop(0), axis=0)
 
 
@@ -269,13 +269,13 @@ def _most(cells: HostArray, rows: HostArray) -> int:
 
 
 def _nodes(predictions: Gaussian) -> _Nodes:
-    """Return the nodes of every row, which are its own, whatever rows are beside it."""
+    """Return the nodes of every row, which do not depend on other rows."""
     mean, std = predictions.members()
     xp = namespace(mean)
     low, high = xp.min(mean - _REACH * std, axis=1), xp.max(mean + _REACH * std, axis=1)
     step = xp.min(std, axis=1) / _CELLS_PER_WIDTH
-    wanted = (high - low) / step
-    used = xp.where(wanted <= _MOST_CELLS, wanted, xp.zeros_like(wanted))
+    n_nodes = (high - low) / step
+    used = xp.where(n_nodes <= _MOST_CELLS, n_nodes, xp.zeros_like(n_nodes))
     cells = np.ceil(to_host(used)).astype(np.int64)
     order, start, total = np.argsort(cells, kind="stable"), np.zeros(cells.size, dtype=np.int64), 0
     for part in _groups(cells.size):

@@ -21,7 +21,7 @@ import numpy as np
 
 from credibly._arrays.errors import UnsupportedError
 from credibly._arrays.namespace import HostArray, rows_within_budget, tiles, to_host
-from credibly._arrays.progress import Progress
+from credibly._arrays.progress import Progress, tell
 from credibly._arrays.standard_errors import ONE_CLUSTER, Moments, cluster_error, standard_error_of
 from credibly.predictions import (
     ClassPredictions,
@@ -130,13 +130,11 @@ class StatisticsTask(Task):
             return known
         predictions = remembering(rows.predictions) if len(self.chosen) > 1 else rows.predictions
         # without `bind`, whose checks were made when these statistics were planned
-        made = (
-            [chosen.statistic._bind(predictions, chosen.plan) for chosen in self.chosen],
-            notes_of_one(predictions),
-        )
+        bounds = [chosen.statistic._bind(predictions, chosen.plan) for chosen in self.chosen]
+        bound_and_notes = bounds, notes_of_one(predictions)
         if rows is self.example:
-            self.__dict__["of_example"] = made
-        return made
+            self.__dict__["of_example"] = bound_and_notes
+        return bound_and_notes
 
     def sums(self, chunk: Dataset) -> Sums:
         """Return the observed sums of every statistic."""
@@ -242,11 +240,8 @@ def estimates_over(
         task = StatisticsTask.of(sums, rows)
         total = _summed(task.sums, rows, progress)
         estimates = task.finish(total)
-        again = {
-            name: total.states[name]
-            for name, estimate in estimates.items()
-            if estimate.interval_refusal is SECOND_LOOK
-        }
+        asking = [name for name in estimates if estimates[name].interval_refusal is SECOND_LOOK]
+        again = {name: total.states[name] for name in asking}
         looked = _summed(_Influence(task, again), rows).states if again else {}
         for name, moments in looked.items():
             error = standard_error_of(moments)[0]
@@ -392,8 +387,8 @@ class ChunkPairs:
     def _part_rows(self, n_vectors: int) -> int:
         """Return the rows of a part: what they get, and the kernel with the longest chunk, fit the budget."""
         fitting = rows_within_budget(self._bytes_per_entry() * n_vectors, 0.25)
-        beside = rows_within_budget(2 * 8 * max(self.rows.whole.lengths), 0.6)
-        return min(_MOST_ROWS, max(_LEAST_ROWS, min(fitting, beside)))
+        n_columns = rows_within_budget(2 * 8 * max(self.rows.whole.lengths), 0.6)
+        return min(_MOST_ROWS, max(_LEAST_ROWS, min(fitting, n_columns)))
 
     def sums(
         self, vectors: Vectors, n_vectors: int, progress: Progress | None = None
@@ -403,13 +398,11 @@ class ChunkPairs:
         step, finish = partial(_step, self.planned, vectors), partial(_finish, self.planned, vectors)
         total: State | None = None
         notes: dict[str, None] = {}
-        for done, (sums_of_part, notes_of_part) in enumerate(
-            self.rows.engine.folds(step, chains, finish), start=1
-        ):
-            total = sums_of_part if total is None else total + sums_of_part
-            notes.update(dict.fromkeys(notes_of_part))
-            if progress is not None:
-                progress(done, len(chains))
+        parts = self.rows.engine.folds(step, chains, finish)
+        for done, (sums, remarks) in enumerate(parts, start=1):
+            total = sums if total is None else total + sums
+            notes.update(dict.fromkeys(remarks))
+            tell(progress, done, len(chains))
         assert total is not None
         return total, tuple(notes)
 
@@ -448,12 +441,8 @@ class ChunkPairs:
 def _between(estimate: Estimate, bound: Bound, sums: tuple[State, State], number: int) -> Estimate:
     """Return the estimate of a mean over pairs with the value over pairs of rows of different clusters."""
     values = bound.wild_values(*sums, np.ones((1, number)))
-    return dataclasses.replace(
-        estimate,
-        value=float(to_host(values)[0]),
-        notes=(*estimate.notes, PAIRS_OF_CLUSTERS),
-        n_clusters=number,
-    )
+    value, notes = float(to_host(values)[0]), (*estimate.notes, PAIRS_OF_CLUSTERS)
+    return dataclasses.replace(estimate, value=value, notes=notes, n_clusters=number)
 
 
 def pair_estimate(statistic: Statistic, rows: Rows, progress: Progress | None = None) -> Estimate:
@@ -506,16 +495,16 @@ def _meeting(
     bound, same = _bound(planned, rows.predictions, len(rows)), chunk.start == other.start
     if same and bound.symmetric:
         columns = other[slice(part.start, len(other))]
-    beside = _bound(planned, columns.predictions, len(columns))
-    return rows, columns, bound, beside, rows.start - columns.start if same else None
+    column_bound = _bound(planned, columns.predictions, len(columns))
+    return rows, columns, bound, column_bound, rows.start - columns.start if same else None
 
 
 def _step(
     planned: Planned, vectors: Vectors, before: Any, chunk: PairChunk, part: slice, other: PairChunk
 ) -> tuple[PairChunk, Any]:
     """Let a part of a chunk meet another chunk, and add what it gets to what it got before."""
-    rows, columns, bound, beside, first = _meeting(planned, chunk, part, other)
-    gained = bound.met(beside, vectors(rows), vectors(columns), first)
+    rows, columns, bound, column_bound, first = _meeting(planned, chunk, part, other)
+    gained = bound.met(column_bound, vectors(rows), vectors(columns), first)
     return rows, gained if before is None else before[1] + gained
 
 
@@ -533,7 +522,9 @@ def _cluster_step(
 
     With them come clusters, labels and notes of the part, where it has met itself.
     """
-    rows, columns, bound, beside, first = _meeting(planned, chunk, part, other)
+    rows, columns, bound, column_bound, first = _meeting(planned, chunk, part, other)
     assert rows.codes is not None and columns.codes is not None
-    between = list(bound.met_clusters(beside, rows.labels, columns.labels, rows.codes, columns.codes, first))
+    between = list(
+        bound.met_clusters(column_bound, rows.labels, columns.labels, rows.codes, columns.codes, first)
+    )
     return between, None if first is None else (rows.codes, rows.labels, rows.notes)

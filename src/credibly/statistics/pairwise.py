@@ -184,8 +184,8 @@ class PairBound(Bound):
         """Return the kernel of these rows with themselves, where they are columns, and twice with others."""
         at = self.first_column(first)
         points, others = self.points[rows, :], other.points[at:, :]
-        made = self.sides.kernel(points, others, self.statistic.kernel, self.bandwidth)
-        return _doubled(made, 0 if first is None else rows.stop - rows.start)
+        values = self.sides.kernel(points, others, self.statistic.kernel, self.bandwidth)
+        return _doubled(values, 0 if first is None else rows.stop - rows.start)
 
     def values(self, labels: Labels, rows: slice = slice(None), weighted: bool = True) -> Array:
         """Return residuals of some rows, times their weights, (b k, rows)."""
@@ -210,15 +210,10 @@ class PairBound(Bound):
             nothing = namespace(pairs).zeros_like(pairs)
             return State(pairs=pairs, diagonal=nothing, weight=nothing)
         # k(p, p) = 1; a row of weight w stands for w rows, which differ from each other
-        plain = (
-            values
-            if meeting.labels.weights is None
-            else self.values(meeting.labels, meeting.rows, weighted=False)
-        )
+        labels, rows = meeting.labels, meeting.rows
+        plain = values if labels.weights is None else self.values(labels, rows, weighted=False)
         diagonal = self._inner(values, plain, meeting)
-        return State(
-            pairs=pairs, diagonal=diagonal, weight=total_weight(meeting.labels, meeting.rows, values)
-        )
+        return State(pairs=pairs, diagonal=diagonal, weight=total_weight(labels, rows, values))
 
     def _inner(self, left: Array, right: Array, meeting: Meeting) -> Array:
         xp = namespace(left)
@@ -313,7 +308,7 @@ class PairBound(Bound):
         return sums
 
     def met(self, other: PairBound, labels: Labels, other_labels: Labels, first: int | None) -> Any:
-        """Return what these rows get from those of `other`, for blocks that are bound each on its own.
+        """Return what these rows get from the rows of `other`, for chunks that are bound separately.
 
         Where symmetric, a pair of blocks meets once, and both orders count.
         """
@@ -385,7 +380,7 @@ class PairBound(Bound):
         other_codes: HostArray,
         first: int | None,
     ) -> Iterator[tuple[HostArray, HostArray, HostArray]]:
-        """Yield clusters of these rows, clusters of those of `other`, and the sums of h_ij between them."""
+        """Yield clusters of these rows, clusters of rows of `other`, and the sums of h_ij between them."""
         for meeting in self.meetings(labels, other, other_labels, first, arrays=4):
             columns = other_codes[self.first_column(meeting.first) :]
             yield by_clusters(self.terms(meeting), codes[meeting.rows], columns)
@@ -500,7 +495,7 @@ def require_pairs(name: str, n: int) -> None:
 
 
 def require_same_n(labels: Labels, n: int) -> None:
-    """Raise unless the labels are those of all bound rows."""
+    """Raise unless there is a label for every bound row."""
     if labels.n != n:
         raise InputError(
             "labels",

@@ -72,7 +72,7 @@ class LevelTerms(Terms):
         return xp.full((1, 1), float(self.n), dtype=xp.float64, device=device(self.reference))
 
 
-class Places(LevelTerms):
+class PlaceTerms(LevelTerms):
     """How many quantiles labels have passed: those below them, and those at most as large.
 
     The first block of cells counts the former, the second the latter; they differ for labels on quantiles.
@@ -137,7 +137,7 @@ class Places(LevelTerms):
 class OfPlaces(LevelTerms):
     """The counts of `inner`, made in another way."""
 
-    def __init__(self, inner: Places) -> None:
+    def __init__(self, inner: PlaceTerms) -> None:
         self.inner, self.levels, self.n, self.n_cells = inner, inner.levels, inner.n, inner.n_cells
 
     def fixed(self, weights: Array | None, needs: frozenset[str]) -> State:
@@ -155,7 +155,7 @@ class PooledPlaces(OfPlaces):
     Ends are draws of a given rank, so it depends only on how many draws are below (or at most) the label.
     """
 
-    def __init__(self, inner: Places, pool: Pool, again: Callable[[Predictions], Any]) -> None:
+    def __init__(self, inner: PlaceTerms, pool: Pool, again: Callable[[Predictions], Any]) -> None:
         super().__init__(inner)
         n, p = pool.values.shape
         xp = namespace(pool.values)
@@ -246,7 +246,7 @@ class InsideCells(Coded):
 class PlacesInCells(OfPlaces, Coded):
     """Counts by the quantiles that labels passed, where only their cells are known."""
 
-    def __init__(self, inner: Places, predictions: Quantiles, name: str) -> None:
+    def __init__(self, inner: PlaceTerms, predictions: Quantiles, name: str) -> None:
         super().__init__(inner)
         self.heights = as_float64(predictions.levels)
         self.at = predicted_at(predictions, to_host(inner.heights), name)
@@ -266,9 +266,9 @@ EQUAL = (
 )
 
 
-def _nearest(wanted: Array, least: Array, most: Array) -> Array:
-    xp = namespace(wanted)
-    return xp.minimum(xp.maximum(wanted, least), most)
+def _nearest(aims: Array, least: Array, most: Array) -> Array:
+    xp = namespace(aims)
+    return xp.minimum(xp.maximum(aims, least), most)
 
 
 def predicted_at(predictions: Quantiles, levels: HostArray, name: str) -> HostArray:
@@ -299,10 +299,10 @@ def _fitting(least: HostArray, most: HostArray, shares: HostArray) -> HostArray:
     return np.diff(fitting, axis=1, prepend=0.0, append=total)
 
 
-def part_of(wanted: Any, least: Any, most: Any) -> HostArray:
-    """Return which part of the labels between two counts makes the one nearest to what is wanted."""
+def part_of(aims: Any, least: Any, most: Any) -> HostArray:
+    """Return which part of the labels between two counts makes the one nearest to `aims`."""
     between = np.asarray(most - least)
-    part = (wanted - least) / np.where(between > 0, between, 1.0)
+    part = (aims - least) / np.where(between > 0, between, 1.0)
     return np.asarray(np.clip(part, 0.0, between > 0))
 
 
@@ -338,10 +338,10 @@ def moments_of_share(share: float) -> tuple[HostArray, HostArray]:
     return np.asarray(share), np.asarray(share * (1.0 - share))
 
 
-class CentralPlaces(Places):
+class CentralPlaces(PlaceTerms):
     """How many labels lie between the quantiles at two places of the table, (i,) each, the widest first."""
 
-    def __init__(self, quantiles: Places, lower: HostArray, upper: HostArray, levels: Array) -> None:
+    def __init__(self, quantiles: PlaceTerms, lower: HostArray, upper: HostArray, levels: Array) -> None:
         super().__init__(quantiles.rows.table, quantiles.heights, in_cells=quantiles.in_cells)
         self.lower, self.upper, self.levels = lower, upper, levels
 

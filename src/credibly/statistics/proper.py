@@ -348,7 +348,7 @@ class SpiegelhalterZ(LinearStatistic):
         return xp.where(variance > 0, total / positive(variance) ** 0.5, impossible)
 
     def size_of_terms(self, n: int, n_cells: int) -> float:
-        """Return that of single deviations, in units of the root of n of them."""
+        """Return the magnitude of single deviations, in units of the root of n of them."""
         return math.sqrt(n)
 
 

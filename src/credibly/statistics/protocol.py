@@ -5,9 +5,9 @@ bound  = statistic.bind(predictions, plan)    everything that does not depend on
 state  = bound.state(labels)                  sums with the replicates in front; state + state merges rows
 values = bound.finish(state)                  (b,)
 
-Of the labels that were observed more is told than a value, from sums that are merged in the same way:
+Observed labels also give a standard error and notes, from sums that are merged in the same way:
 
-sums     = bound.observed_sums(labels)        a state, with what standard error and notes need
+sums     = bound.observed_sums(labels)        a state, and what standard error and notes need
 estimate = bound.estimate(sums, labels)       value, standard error or why there is none, notes
 
 Rows are always a sequence of datasets, data in memory a sequence of one; `over_rows` is the loop.
@@ -140,19 +140,19 @@ GROWS_WITH_N = (
     "property of the model that an interval could enclose"
 )
 SECOND_LOOK = "its standard error needs a second pass over all rows"
-"""Refusal of sums that do not tell the standard error but let every row know its influence on the value."""
+"""Refusal if the sums do not give the standard error, but a second pass over the rows can compute it."""
 
 
 class Bound(ABC):
     """A statistic bound to predictions. Subclasses hold what does not depend on labels."""
 
     term_size: float = 0.0
-    """Size of the terms that cancel in a value, averaged as the value is: what its rounding error is relative
-    to. 0 where terms have one sign, so that the value itself tells."""
+    """Magnitude of the terms that cancel in the value; rounding errors are relative to it. If 0, because all
+    terms have one sign, the value itself sets the scale."""
 
     rounding: float = 100 * float(np.finfo(np.float64).eps)
-    """The rounding error in units of these terms over the root of n, and more: values closer than that are
-    equal."""
+    """Bound of the rounding error, in units of these terms over the root of n: values closer than that count
+    as equal."""
 
     refusal: str = "no standard error is known for this statistic"
     """Why there is no standard error."""
@@ -173,7 +173,7 @@ class Bound(ABC):
         return self.finish(self.state(labels))
 
     def for_replicates(self, observed: Labels, n_resamples: int) -> Bound:
-        """Return what `observed` and so many further label vectors are evaluated with: itself, or faster.
+        """Return a bound statistic for `observed` and many further label vectors: itself, or a faster one.
 
         Values of the observed labels stay as they are, and one function ranks all label vectors.
         """
@@ -181,7 +181,7 @@ class Bound(ABC):
 
     @property
     def shared(self) -> Hashable:
-        """Equal for statistics of the same predictions that share work on labels; None: there is none."""
+        """A key that is equal for statistics that share work on labels; None if there is nothing to share."""
         return None
 
     @property
@@ -190,42 +190,42 @@ class Bound(ABC):
         return False
 
     def states_with(self, others: Sequence[Bound], labels: Labels) -> list[State]:
-        """Return the state of this and of others with an equal `shared`, the common work done once."""
+        """Return the states of this statistic and of others with equal `shared`, common work done once."""
         return [bound.state(labels) for bound in (self, *others)]
 
     def of_pool(self, pool: Pool, weights: Array | None) -> Bound:
-        """Return the statistic of draws pooled with their label, where labels are choices from the pools."""
+        """Return the statistic of pools of draws and label; its labels are choices from the pools."""
         from credibly.statistics.seen import EachChoice  # written against this module
 
         return EachChoice(self, pool, self.statistic.bind)
 
     def of_cells(self, predictions: Quantiles) -> Bound:
-        """Return the statistic of quantiles where labels are the cells that they lie in."""
+        """Return the statistic of quantiles; its labels are the cells between them."""
         raise needs_values(self.statistic.name, predictions)
 
     def observed_sums(self, labels: Labels) -> State:
-        """Return the state of one label vector with what `stderr` and `observed_notes` read beside it."""
+        """Return the state of one label vector, and what `stderr` and `observed_notes` need besides."""
         return self.state(labels)
 
     def stderr(self, sums: State, labels: Labels) -> tuple[float | None, str | None]:
-        """Return the standard error from merged `observed_sums` and, where no interval holds, the reason.
+        """Return the standard error from merged `observed_sums`, and the reason if no interval holds.
 
-        `labels` only tell their kind. Where the reason is `SECOND_LOOK`, the sums of all rows let every row
-        know its `influence`.
+        Only the kind of `labels` is used. If the reason is `SECOND_LOOK`, the error follows from the
+        `influence` of every row.
         """
         return None, self.refusal
 
     def influence(self, sums: State, labels: Labels) -> Array:
-        """Return numbers (n,) of the bound rows whose mean over all has the standard error of the value.
+        """Return each row's influence on the value, (n,); the standard error of their mean is the value's.
 
-        `sums` are those of all rows.
+        `sums` are over all rows.
         """
         raise NotImplementedError
 
     def wild_sums(self, labels: Labels, codes: HostArray, number: int) -> tuple[State, State]:
         """Return what the predictions expect of the state, and what the labels of every cluster add to it.
 
-        Where the state is linear in one-hot labels, that of pseudo-labels p + s_c (e_y - p) is the first
+        If the state is linear in one-hot labels, the state of pseudo-labels p + s_c (e_y - p) is the first
         plus the sum over clusters of s_c times the second, (number, ...), on the host.
         """
         raise UnsupportedError(
@@ -245,8 +245,8 @@ class Bound(ABC):
         drawn = [name for name in that_take(right, "draws") if name not in shared]
         return alternatives(shared) + (f"; for draws also {alternatives(drawn)}" if drawn else "")
 
-    def widened(self, expected: State, added: State) -> tuple[State, State]:
-        """Return merged `wild_sums` whose replicates scatter no less than those of independent rows."""
+    def widened_states(self, expected: State, added: State) -> tuple[State, State]:
+        """Return merged `wild_sums`, widened: replicates scatter no less than with independent rows."""
         return expected, added
 
     def wild_values(self, expected: State, added: State, signs: HostArray) -> Array:
@@ -254,24 +254,24 @@ class Bound(ABC):
         raise NotImplementedError
 
     def cluster_sums(self, labels: Labels, codes: HostArray, number: int) -> State | None:
-        """Return the state of every cluster, (number, ...) on the host; None where they do not add up.
+        """Return the state of every cluster, (number, ...) on the host; None if states do not add up.
 
-        Pairs of rows inside a cluster count in no state.
+        Pairs of rows inside a cluster are left out.
         """
         return None
 
     def observed_notes(self, sums: State) -> tuple[str, ...]:
-        """Return what merged `observed_sums` make worth knowing (infinite losses, say)."""
+        """Return notes about merged `observed_sums`, for example infinite losses."""
         return ()
 
     def interval_method(self, labels: Labels) -> Literal["normal", "wilson"]:
-        """Return which interval `Estimate.interval` makes of the value."""
+        """Return which interval `Estimate.interval` computes."""
         return "normal"
 
     def chi_square(self, sums: State | None = None) -> tuple[float, str] | None:
-        """Return degrees of freedom and name of the chi-square that large samples follow, where one is known.
+        """Return degrees of freedom and name of the chi-square that large samples follow, if one is known.
 
-        `sums` are those of all rows where this is bound to some of them.
+        `sums` are over all rows, if the statistic is bound to a part of them.
         """
         return None
 
@@ -280,7 +280,7 @@ class Bound(ABC):
     ) -> Estimate:
         """Return value, standard error and notes from the `observed_sums` of all rows.
 
-        `labels` only tell their kind; `notes` are those of the rows.
+        Only the kind of `labels` is used; `notes` are about the rows.
         """
         stderr, refusal = self.stderr(sums, labels)
         counts = (self.statistic.counts_meaning,) if isinstance(labels, Counts) else ()

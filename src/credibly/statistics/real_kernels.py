@@ -90,9 +90,9 @@ STANDARDISED = "standardised"
 _STANDARD_BANDWIDTH = 1.5
 """Bandwidth of standardised labels: wide enough that location and spread weigh more than fine shape."""
 _COMMON = 0.2
-"""Weight of what all predictions have in common, beside a centred kernel of about 1 - 0.4."""
+"""Weight of what all predictions have in common, relative to a centred kernel of about 1 - 0.4."""
 _REFERENCES = 200
-"""Places whose mean stands for that of all predictions."""
+"""Number of places whose mean stands for the mean of all predictions."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -253,8 +253,8 @@ def of_pool(pool: Pool, plan: RealPlan) -> Sides:
         if labels is values:
             residual = _less(seen, mean[rows, :]) * (p / (p - 1.0))
         else:
-            features_of_own = features.of(xp.take_along_axis(values[rows, :], at, axis=1).T)
-            residual = _less(seen + features_of_own / (p - 1.0), mean[rows, :] * (p / (p - 1.0)))
+            own_features = features.of(xp.take_along_axis(values[rows, :], at, axis=1).T)
+            residual = _less(seen + own_features / (p - 1.0), mean[rows, :] * (p / (p - 1.0)))
         return xp.astype(residual, dtype, copy=False)
 
     return Sides(mean, features.width, residuals)
@@ -305,10 +305,7 @@ def plan_of(rows: Rows, bandwidth: Any, label_bandwidth: Any, single: bool = Fal
         if isinstance(label_bandwidth, str) and not standardises(label_bandwidth):
             label_bandwidth, notes = _label_bandwidth(part)
         ends = list(rows.map(partial(_extent, standardised=standardises(label_bandwidth))))
-        low, high = (
-            min(ends_of_part[0] for ends_of_part in ends),
-            max(ends_of_part[1] for ends_of_part in ends),
-        )
+        low, high = min(end[0] for end in ends), max(end[1] for end in ends)
     centres = isinstance(part, Gaussian) and standardises(label_bandwidth)
     reference = None
     if isinstance(bandwidth, str) or centres:
@@ -374,7 +371,7 @@ def _label_bandwidth(part: Gaussian | Pool) -> tuple[Any, tuple[str, ...]]:
     if part.shares is not None:
         again = _repeated(to_host(part.shares))
         again = like(np.broadcast_to(again, (mean.shape[0], again.shape[1])).copy(), mean)
-        mean, std = (xp.take_along_axis(part_of_mixture, again, axis=1) for part_of_mixture in (mean, std))
+        mean, std = (xp.take_along_axis(part, again, axis=1) for part in (mean, std))
     octiles = like(np.asarray(_NORMAL_OCTILES), mean)
     values = mean[:, :, None] + std[:, :, None] * octiles
     values = xp.reshape(values, (values.shape[0], -1))
@@ -409,11 +406,11 @@ def _median_label_distance(values: Array, what: str) -> tuple[Any, tuple[str, ..
     rows = rows[spaced(rows.size, max(2, _BANDWIDTH_VALUES // ordered.shape[1]))]
     numbers = xp.reshape(taken(ordered, rows), (-1,))
     if tracks_gradient(values):
-        apart = xp.abs(numbers[:, None] - numbers[None, :])[np.triu_indices(numbers.shape[0], 1)]
+        distances = xp.abs(numbers[:, None] - numbers[None, :])[np.triu_indices(numbers.shape[0], 1)]
     else:
         ranked = np.sort(to_host(numbers).astype(np.float64))
-        apart = np.concatenate([ranked[j + 1 :] - number for j, number in enumerate(ranked)])
-    bandwidth = median(apart)
+        distances = np.concatenate([ranked[j + 1 :] - number for j, number in enumerate(ranked)])
+    bandwidth = median(distances)
     if not as_number(bandwidth) > 0:
-        bandwidth = as_number(namespace(apart).max(apart)) or 1.0
+        bandwidth = as_number(namespace(distances).max(distances)) or 1.0
     return bandwidth, (f"label bandwidth {as_number(bandwidth):.4g} is the median distance between {what}",)

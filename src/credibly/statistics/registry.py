@@ -287,15 +287,15 @@ def story_of(name: str) -> Story:
 
 def called_here(asked_name: str) -> str | None:
     """Say under which name credibly knows a statistic that people call otherwise; None where none fits."""
-    asked = asked_name.strip().lower().replace("-", "_").replace(" ", "_")
+    plain_name = asked_name.strip().lower().replace("-", "_").replace(" ", "_")
     known = ((name, entry.story.aliases) for name, entry in registered().items())
-    remarks = {name: aliases[asked] for name, aliases in known if asked in aliases}
+    remarks = {name: aliases[plain_name] for name, aliases in known if plain_name in aliases}
     if len(remarks) > 1:
         names = [f"{name} ({remark})" if remark else name for name, remark in remarks.items()]
         return f"Which one: {', '.join(names)}."
     for name, remark in remarks.items():
         return f"The nearest here is {name}, {remark}." if remark else f"{asked_name} is called {name} here."
-    return _ELSEWHERE.get(asked)
+    return _ELSEWHERE.get(plain_name)
 
 
 def as_statistic(statistic_or_name: Any, *, tail: str | None = None) -> Statistic:

@@ -117,10 +117,9 @@ class TabledLosses(Losses):
             return [total_of(losses.loss(self.labels), weights) for losses in every]
         sums = self.table.sums(labels, [other.table for other in others])
         if weights is None:
-            return [(total + losses._moved_sum)[:, None] for losses, total in zip(every, sums, strict=True)]
+            return [(total + terms._moved_sum)[:, None] for terms, total in zip(every, sums, strict=True)]
         return [
-            total[:, None] + total_of(losses._moved, weights)
-            for losses, total in zip(every, sums, strict=True)
+            total[:, None] + total_of(terms._moved, weights) for terms, total in zip(every, sums, strict=True)
         ]
 
     @cached_property

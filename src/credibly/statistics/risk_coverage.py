@@ -107,7 +107,7 @@ def risk_coverage_curve(
     excess[ascending] -= best_influence
     n = len(loss)
     kept = np.unique(np.linspace(0, n - 1, min(n, n_points)).round().astype(np.int64))
-    kept[-1] = n - 1  # a single point would be the first, and the risk of all is told
+    kept[-1] = n - 1  # a single point would be the first, but the curve must end with all instances
     stated = _risk(1.0 - answered[order], groups)
     return RiskCoverageCurve(
         by=by or ("confidence" if confidence is None else "the given order"),
@@ -156,8 +156,8 @@ def _groups(ordered: HostArray) -> HostArray:
 
     Means of members in another order, or of another library, differ in their last digits and are still equal.
     """
-    apart = ~np.isclose(ordered[1:], ordered[:-1], rtol=_ROUNDING, atol=_ROUNDING)
-    return np.append(np.flatnonzero(np.append(True, apart)), len(ordered))
+    differs = ~np.isclose(ordered[1:], ordered[:-1], rtol=_ROUNDING, atol=_ROUNDING)
+    return np.append(np.flatnonzero(np.append(True, differs)), len(ordered))
 
 
 def _tied(values: HostArray, groups: HostArray) -> HostArray:

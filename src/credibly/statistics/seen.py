@@ -102,9 +102,9 @@ class SeenBound(Bound):
         bound, seen_labels = self.see(labels)
         return bound.wild_sums(seen_labels, codes if self.chosen is None else codes[self.chosen], number)
 
-    def widened(self, expected: State, added: State) -> tuple[State, State]:
-        """Return sums whose replicates scatter no less than those of independent rows."""
-        return self.inner.widened(expected, added)
+    def widened_states(self, expected: State, added: State) -> tuple[State, State]:
+        """Return sums, widened so that replicates scatter no less than with independent rows."""
+        return self.inner.widened_states(expected, added)
 
     def wild_values(self, expected: State, added: State, signs: HostArray) -> Array:
         """Return the values of pseudo-labels."""

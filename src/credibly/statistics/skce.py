@@ -125,10 +125,10 @@ class KernelError(PairStatistic):
         """Return the statistic bound to some rows, even to a single one."""
         probs = as_point(predictions)[0].probs
         kernel = self.label_kernel_matrix(probs.shape[1])
-        found = self.bound_to_sides(of_classes(probs, kernel), plan, notes)
+        result = self.bound_to_sides(of_classes(probs, kernel), plan, notes)
         if kernel is None and probs.shape[1] >= MANY:
-            return ManyClasses(found.statistic, found.sides, plan, notes)
-        return found
+            return ManyClasses(result.statistic, result.sides, plan, notes)
+        return result
 
     def bound_to_sides(
         self, sides: Sides, plan: BandwidthPlan, notes: tuple[str, ...], **settings: Any

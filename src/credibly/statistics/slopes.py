@@ -89,12 +89,12 @@ class SlopeTerms(MomentTerms):
     def expected_sums(self, labels: Labels, codes: HostArray, number: int) -> tuple[State, State]:
         """Return the sums where every outcome is the usual one, and what clusters add to them."""
         terms, weight = self.on_rows(labels)
-        x, apart = terms["x"], weight * (terms["outcome"] - self.usual)
+        x, deviation = terms["x"], weight * (terms["outcome"] - self.usual)
         terms["outcome"], terms["both"] = np.full_like(x, self.usual), self.usual * x
         expected = State({name: np.array([weight @ amount]) for name, amount in terms.items()})
         varies = weight**2 * to_host(self.scatter())
         expected |= {"scatter of outcome": varies.sum()[None], "scatter of both": (varies @ x**2)[None]}
-        each = {"outcome": apart, "both": apart * x}
+        each = {"outcome": deviation, "both": deviation * x}
         return expected, State({name: np.bincount(codes, amount, number) for name, amount in each.items()})
 
     def wild_state(self, expected: State, added: State, signs: HostArray) -> State:
@@ -119,10 +119,8 @@ def _line(sums: State) -> Line:
     flat = spread <= sums["floor"]
     spread = xp.where(flat, xp.zeros_like(spread), spread)
     finite = xp.isfinite(level)
-    both, mean = (
-        xp.where(finite, mean_of_rows, xp.zeros_like(mean_of_rows))
-        for mean_of_rows in (sums["both"] / weight, level)
-    )
+    both = xp.where(finite, sums["both"] / weight, 0.0)
+    mean = xp.where(finite, level, 0.0)
     slope = (both - centre * mean) / xp.where(flat, xp.full_like(spread, xp.inf), spread)
     # the smallest spread of all has the infinite z-score
     return Line(centre, spread, level, xp.where(finite, slope, xp.full_like(slope, -xp.inf)))

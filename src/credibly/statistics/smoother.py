@@ -140,7 +140,7 @@ def likelihood_bandwidth(probs: Array) -> tuple[float, tuple[str, ...]]:
 
 @lru_cache(maxsize=4)
 def _likelihoods(points: bytes, n_classes: int) -> Any:
-    """Return the likelihoods of the grid; several errors, and their tests, ask for those of one matrix."""
+    """Return the likelihoods of the grid, kept because several errors and tests ask for the same ones."""
     return leave_one_out_likelihoods(np.frombuffer(points).reshape(-1, n_classes), BANDWIDTHS)
 
 
@@ -192,21 +192,19 @@ class Neighbours:
 
     top: Array  # (rows,)
     totals: Array  # (rows,), of weights
-    found: Array  # (b, k, rows), of labels times weights
+    shares: Array  # (b, k, rows), of labels times weights
 
     def __add__(self, other: Neighbours) -> Neighbours:
         """Return what the same rows got from both, relative to the larger of the largest weights."""
         xp = namespace(self.top)
         top = xp.maximum(self.top, other.top)
-        own_share, two = (xp.exp(each.top - _finite(top)) for each in (self, other))
-        return Neighbours(
-            top, self.totals * own_share + other.totals * two, self.found * own_share + other.found * two
-        )
+        a, b = (xp.exp(each.top - _finite(top)) for each in (self, other))
+        return Neighbours(top, self.totals * a + other.totals * b, self.shares * a + other.shares * b)
 
     @staticmethod
     def joined(parts: list[Neighbours]) -> Neighbours:
         """Return batches of label vectors behind each other."""
-        sums = namespace(parts[0].found).concat([part.found for part in parts], axis=0)
+        sums = namespace(parts[0].shares).concat([part.shares for part in parts], axis=0)
         return Neighbours(parts[0].top, parts[0].totals, sums)
 
 
@@ -283,13 +281,11 @@ class SmootherBound(PairBound):
                 alone = xp.vecdot(self.queries[rows, :], self.keys[rows, :]) + as_float64(_log(copies))
             logs = set_diagonal(logs, first, alone)
         top = xp.max(logs, axis=1)
-        weights_of_pairs = flushed(exponential(_shifted(logs, _finite(top))))
-        if weights_of_pairs.dtype != self.dtype:
-            weights_of_pairs = xp.astype(
-                _on_grid(weights_of_pairs) if other is self and weights is None else weights_of_pairs,
-                self.dtype,
-            )
-        return SmootherTile(weights_of_pairs, xp.sum(weights_of_pairs, axis=1), top)
+        kernel = flushed(exponential(_shifted(logs, _finite(top))))
+        if kernel.dtype != self.dtype:
+            exact = other is self and weights is None
+            kernel = xp.astype(_on_grid(kernel) if exact else kernel, self.dtype)
+        return SmootherTile(kernel, xp.sum(kernel, axis=1), top)
 
     def values(self, labels: Labels, rows: slice = slice(None), weighted: bool = False) -> Array:
         """Return label frequencies, (b k, rows): weights are in the kernel."""
@@ -309,16 +305,15 @@ class SmootherBound(PairBound):
         for at, bound in enumerate((self, *self.others)):
             kept = neighbours
             if at < len(self.others):  # a deviation may overwrite its estimates
-                kept = dataclasses.replace(neighbours, found=np.array(neighbours.found))
-            sums |= {
-                f"{at} {name}": deviation for name, deviation in bound._deviations(kept, rows, labels).items()
-            }
+                kept = dataclasses.replace(neighbours, shares=np.array(neighbours.shares))
+            deviations = bound._deviations(kept, rows, labels)
+            sums |= {f"{at} {name}": total for name, total in deviations.items()}
         return sums
 
     def _deviations(self, neighbours: Neighbours, rows: slice, labels: Labels) -> State:
         totals = neighbours.totals[None, :]
         xp, known = namespace(totals), totals > 0
-        estimate, sums = neighbours.found, positive(totals)[:, None, :]
+        estimate, sums = neighbours.shares, positive(totals)[:, None, :]
         estimate = np.divide(estimate, sums, out=estimate) if is_numpy(estimate) else estimate / sums
         deviation = as_float64(self.statistic.deviation(estimate, self.points[rows, :].T))  # (b, rows)
         weight = total_weight(labels, rows, deviation)
@@ -389,7 +384,7 @@ def _log(counted: Array) -> Array:
 
 
 def _finite(top: Array) -> Array:
-    """Return the largest log-weight of every row, 0 for a row that has met nobody."""
+    """Return the largest log-weight of every row, 0 for a row without neighbours."""
     return namespace(top).where(top > -math.inf, top, 0.0)
 
 

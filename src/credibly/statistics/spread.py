@@ -52,7 +52,7 @@ FEW_DRAWS = 100
 def mean_and_variance(predictions: RealPredictions) -> tuple[Array, Array]:
     """Return mean and variance, (n,) each, of mixtures of normal members, or of draws."""
     assert isinstance(predictions, (Gaussian, Samples))
-    with np.errstate(over="ignore"):  # which is told below
+    with np.errstate(over="ignore"):  # an error below says so
         mean, variance = predictions.expectation(), predictions.variance()
     # draws of a row may be equal, and an exchanged label may leave only such
     drawn = isinstance(predictions, Samples)
@@ -65,10 +65,10 @@ def _require_squares(variance: Array, least: float) -> None:
     inside = (variance > least) & (variance < 1e300)
     if not bool(namespace(inside).all(inside)):
         at = int(np.flatnonzero(~to_host(inside))[0])
-        wanted = "below 1e300" if least < 0.0 else f"between {least:g} and 1e300"
+        range_in_words = "below 1e300" if least < 0.0 else f"between {least:g} and 1e300"
         raise UnsupportedError(
             "the variance of predictions",
-            f"must be {wanted} to be compared with squared errors",
+            f"must be {range_in_words} to be compared with squared errors",
             f"that of row {at} is {float(to_host(variance)[at]):.3g}",
             "Use other units for predictions and labels.",
             argument="predictions",
@@ -131,11 +131,9 @@ class OfSpread(LinearStatistic):
     def of_few_draws(self, number: int) -> str:
         """Return what so few draws do to their spread."""
         usual = (1.0 + 1.0 / number) * (number - 1.0) / (number - 3.0)
-        words = (
-            f"the spread of {number} draws is itself uncertain: with normal draws, a calibrated model has "
-        )
         return (
-            words + f"a mean squared z-score of {usual:.3g}; tests and bands allow for that, intervals do not"
+            f"the spread of {number} draws is itself uncertain: with normal draws, a calibrated model has "
+            f"a mean squared z-score of {usual:.3g}; tests and bands allow for that, intervals do not"
         )
 
     def observed_notes(self, sums: State) -> tuple[str, ...]:
@@ -255,16 +253,14 @@ class MomentTerms(Terms):
         if bins.shape[0] > 1:
             return State({name: count_cells(bins, self.n_cells, amount) for name, amount in terms.items()})
         fixed = bins[0, :]
-        return State(
-            {name: group_sums(amount, fixed, self.n_cells) + nothing for name, amount in terms.items()}
-        )
+        sums = {name: group_sums(amount, fixed, self.n_cells) for name, amount in terms.items()}
+        return State({name: total + nothing for name, total in sums.items()})
 
     def on_rows(self, labels: Labels) -> tuple[dict[str, HostArray], HostArray]:
         """Return what one label vector adds, by sum, and the weights of its rows, (n,) each, on the host."""
         every, weight = self.each(labels.values, *self.stated), labels.row_weights()
-        return {
-            name: np.broadcast_to(to_host(amount)[0], weight.shape) for name, amount in every.items()
-        }, weight
+        host = {name: to_host(amount)[0] for name, amount in every.items()}
+        return {name: np.broadcast_to(amount, weight.shape) for name, amount in host.items()}, weight
 
     def why_infinite(self, labels: Labels) -> tuple[str, str, str]:
         """Say in how many pools some number would add something infinite."""
@@ -275,9 +271,8 @@ class MomentTerms(Terms):
         """Return what every choice from its pool adds, by sum, (n, p) on the host."""
         assert self.pool is not None
         every = self.each(self.pool.labels, *self.stated)
-        return {
-            name: np.broadcast_to(to_host(amount), self.pool.values.shape) for name, amount in every.items()
-        }
+        shape = self.pool.values.shape
+        return {name: np.broadcast_to(to_host(amount), shape) for name, amount in every.items()}
 
     def wild_sums(
         self, labels: Labels, codes: HostArray, number: int, needs: frozenset[str]
@@ -295,22 +290,22 @@ class MomentTerms(Terms):
         expected, added = State(), State()
         for name, table in self._of_choices().items():
             usual = np.bincount(at.ravel(), table.ravel(), n * size).reshape(n, size) / p
-            apart = np.bincount(at[:, 0], table[:, 0], n * size).reshape(n, size) - usual
+            deviation = np.bincount(at[:, 0], table[:, 0], n * size).reshape(n, size) - usual
             sums = np.zeros((number, size))
-            np.add.at(sums, codes, weight[:, None] * apart)
+            np.add.at(sums, codes, weight[:, None] * deviation)
             varies = np.mean(table * table, axis=1) - np.sum(usual * usual, axis=1)
             expected[f"scatter of {name}"] = (weight**2 @ varies)[None]
             expected[name] = weight @ usual if bins is None else (weight @ usual)[None, :]
             added[name] = sums[:, 0] if bins is None else sums
         return expected, added
 
-    def widened(self, expected: State, added: State) -> tuple[State, State]:
+    def widened_states(self, expected: State, added: State) -> tuple[State, State]:
         """Widen every sum apart: they have different units."""
-        made = State()
+        wider = State()
         for name, sums in added.items():
             scatter = expected.get(f"scatter of {name}", np.zeros(1))[0]
-            made[name] = widening(scatter, np.sum(sums**2)) * sums if scatter > 0 else sums
-        return expected, made
+            wider[name] = widening(scatter, np.sum(sums**2)) * sums if scatter > 0 else sums
+        return expected, wider
 
 
 class SpreadTerms(MomentTerms):
@@ -350,26 +345,26 @@ class SpreadTerms(MomentTerms):
         expected = on_host(self._sums(labels))
         mean, variance, bins = (to_host(array)[0] for array in (*self.stated, self.own_bins))
         place, weight = codes * self.n_cells + bins, labels.row_weights()
-        apart = weight * ((to_host(labels.values)[0] - mean) ** 2 - variance)
+        deviation = weight * ((to_host(labels.values)[0] - mean) ** 2 - variance)
         observed, z = (
             np.bincount(place, amount, minlength=number * self.n_cells).reshape(number, self.n_cells)
-            for amount in (apart, apart / variance)
+            for amount in (deviation, deviation / variance)
         )
         expected["observed"], expected["z"] = expected["stated"], expected["size"]
         varies = weight**2 * to_host(scatter_of_squares(self.given))
         expected |= {"scatter of z": varies.sum()[None], "scatter of observed": (varies @ variance**2)[None]}
         return expected, State(observed=observed, z=z)
 
-    def widened(self, expected: State, added: State) -> tuple[State, State]:
+    def widened_states(self, expected: State, added: State) -> tuple[State, State]:
         """Widen what clusters add to squares beyond what they add to stated variances and sizes.
 
         Exchanged draws change these too, and bins of a few rows might be left with none of them.
         """
-        apart = State()
+        deviation = State()
         for name, base in (("observed", "stated"), ("z", "size")):
             usual = expected[name] / np.maximum(expected[base], _TINY)
-            apart[name] = added[name] - usual * added[base] if base in added else added[name]
-        return super().widened(expected, apart)
+            deviation[name] = added[name] - usual * added[base] if base in added else added[name]
+        return super().widened_states(expected, deviation)
 
     def wild_state(self, expected: State, added: State, signs: HostArray) -> State:
         """Return the sums of squared errors with these signs, (b, bins); what falls below 0 is 0."""

@@ -40,7 +40,7 @@ from credibly._arrays.sums import count_cells, group_sums, indicator, sums_in_or
 from credibly.predictions import Classes, Counts, Labels, Predictions, Quantiles, Reals
 from credibly.predictions.passes import on_host
 from credibly.predictions.samples import LeftOut, Pool
-from credibly.statistics.batches import frequencies, gather, in_cache, total_of, weighted, widening
+from credibly.statistics.batches import gather, in_cache, rater_shares, total_of, weighted, widening
 from credibly.statistics.protocol import State, needs_values
 
 PLUGIN_REFUSAL = (
@@ -143,7 +143,7 @@ class Terms(ABC):
         return False
 
     def sums(self, labels: Labels, needs: frozenset[str]) -> State:
-        """Return the sums per cell: the fixed ones, and those of the labels."""
+        """Return the sums per cell, fixed ones and sums over labels."""
         sums = State(self.fixed(labels.weights, needs), observed=self.observed(labels))
         if "square" in needs:
             sums["square"] = sums["square"] + self.square(labels)
@@ -166,7 +166,7 @@ class Terms(ABC):
         expected["scatter"] = np.array([np.sum(weight[:, 0] ** 2 @ variance)])
         return expected, State(observed=self.in_parts(weight * beyond, codes, number))
 
-    def widened(self, expected: State, added: State) -> tuple[State, State]:
+    def widened_states(self, expected: State, added: State) -> tuple[State, State]:
         """Return `wild_sums` whose replicates scatter no less than labels of independent rows would.
 
         If hardly any of a few expected events happened, residuals are small and alike, and their signs vary
@@ -248,7 +248,7 @@ class Terms(ABC):
         if weights is not None:
             return self._fixed(weights, needs)
         known: dict[frozenset[str], State] = self.__dict__.setdefault("_known", {})
-        if needs not in known:  # every batch of labels asks for those of rows that count once
+        if needs not in known:  # every batch of unweighted labels asks for them
             known[needs] = self._fixed(None, needs)
         return known[needs]
 
@@ -387,7 +387,7 @@ class Outcomes(Means):
     def contributions(self, labels: Labels) -> Array:
         """Return what labels add, (b, n)."""
         if isinstance(labels, Counts):
-            frequency = frequencies(labels)
+            frequency = rater_shares(labels)
             xp = namespace(frequency)
             # A class nobody chose adds nothing, also where its loss would be infinite.
             return xp.sum(weighted(frequency, self.amount[None, ...]), axis=-1)
@@ -429,7 +429,7 @@ class Losses(Means):
         return self._moment(2)
 
     def _moment(self, which: int) -> Array:
-        """Return a moment of every row, (n, 1), beside the predictions."""
+        """Return a moment of every row, (n, 1), where the predictions live."""
         moment = self._law[which]
         if isinstance(moment, (np.ndarray, np.generic)):
             moment = like(np.asarray(moment), self.reference)
@@ -541,7 +541,7 @@ class Events(Terms):
     def added(self, labels: Labels) -> Array:
         """Return 1 where the event happened, or the share of raters who saw it, (b, n, m)."""
         if isinstance(labels, Counts):
-            frequency = frequencies(labels)
+            frequency = rater_shares(labels)
             if self.event is None:
                 return frequency
             xp = namespace(frequency)

@@ -153,11 +153,10 @@ class WalkBound(Bound):
             scatter.append(share**2 @ (values * (1.0 - values)))
         return State(steps=np.stack(steps), scatter=np.array(scatter)), State(codes=np.stack(step_codes))
 
-    def widened(self, expected: State, added: State) -> tuple[State, State]:
-        """Return steps that scatter, over clusters, no less than those of independent rows, by column."""
-        ends = [
-            np.bincount(codes, steps) for steps, codes in zip(expected["steps"], added["codes"], strict=True)
-        ]
+    def widened_states(self, expected: State, added: State) -> tuple[State, State]:
+        """Return steps, widened so that clusters scatter no less than independent rows, by column."""
+        pairs = zip(added["codes"], expected["steps"], strict=True)
+        ends = [np.bincount(codes, steps) for codes, steps in pairs]
         seen = np.array([sums @ sums for sums in ends])
         wider = widening(expected["scatter"], seen)
         return State(expected, steps=wider[:, None] * expected["steps"]), added
@@ -167,11 +166,9 @@ class WalkBound(Bound):
         steps, codes = expected["steps"], added["codes"]
         parts = []
         for reps in tiles(len(signs), max(1, CACHE_ELEMENTS // self.n)):
-            walks_of_columns = (
-                np.cumsum(signs[reps][:, codes[at]] * steps_of_column, axis=1)
-                for at, steps_of_column in enumerate(steps)
-            )
-            walks = (like(walk, self.columns[0].values) for walk in walks_of_columns)
+            pairs = zip(codes, steps, strict=True)
+            walks = (np.cumsum(signs[reps][:, codes] * steps, axis=1) for codes, steps in pairs)
+            walks = (like(walk, self.columns[0].values) for walk in walks)
             parts.append(to_host(self._mean(walks)))
         return np.concatenate(parts)
 

@@ -16,7 +16,7 @@ from credibly._arrays.namespace import device, namespace
 from credibly._arrays.philox import Seed, Stream, Uniforms, as_seed
 from credibly._arrays.progress import Progress
 from credibly.hypotests import replicate_test
-from credibly.hypotests.calibration.calibration_test import require_resamples
+from credibly.hypotests.resampling.pvalues import require_resamples
 from credibly.hypotests.resampling.replicates import Replicates
 from credibly.predictions import Classes, as_point, as_rows
 from credibly.results.tests import HypotestResult

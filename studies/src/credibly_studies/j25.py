@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 from credibly._arrays.philox import takes_rng
 from credibly._arrays.progress import Progress, as_progress
 from credibly.hypotests import weights_test
-from credibly.hypotests.calibration.calibration_test import require_resamples
 from credibly.hypotests.credal.learned_weights import learned_test
 from credibly.hypotests.credal.task import SetTask, WeightsTask
+from credibly.hypotests.resampling.pvalues import require_resamples
 from credibly.learners import Learner
 from credibly.learners.points import DRAWS
 from credibly.plots import whole_figure

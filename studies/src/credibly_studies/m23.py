@@ -19,7 +19,6 @@ from credibly._arrays.philox import Stream, Uniforms, takes_rng
 from credibly._arrays.progress import Progress, as_progress
 from credibly.credal.pictures import simplex_picture
 from credibly.evaluation import shown
-from credibly.hypotests.calibration.calibration_test import require_resamples
 from credibly.hypotests.calibration.replicate_test import paired_values
 from credibly.hypotests.credal.constant_weights import (
     Minimiser,
@@ -29,6 +28,7 @@ from credibly.hypotests.credal.constant_weights import (
     labels_on_host,
 )
 from credibly.hypotests.credal.task import SetTask, WeightsTask
+from credibly.hypotests.resampling.pvalues import require_resamples
 from credibly.hypotests.resampling.replicates import Replicates
 from credibly.learners.points import DRAWS
 from credibly.plots import whole_figure

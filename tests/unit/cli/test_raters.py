@@ -74,3 +74,24 @@ def test_one_rater_each_is_refused(credibly: Command, tmp_path: Path) -> None:
     ran = credibly("raters", path)
     assert (ran.code, ran.out) == (2, "")
     assert "needs instances with at least 2 raters" in ran.err
+
+
+def test_members_and_raters_show_ignorance_and_agreement(credibly: Command, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    members = cr.Ensemble.from_logits(rng.normal(size=(80, 1, 3)) + rng.normal(size=(80, 5, 3)))
+    labels = (rng.random((80, 4, 1)) > members.mean().probs.cumsum(axis=1)[:, None]).sum(axis=2)
+    path = tmp_path / "rated.npz"
+    np.savez(path, probs=members.probs, raters=labels.astype(str))
+    found = json.loads(credibly("raters", path, "--json", "--n-resamples", 99, "--seed", 1).out)
+    counts = cr.LabelCounts.from_table(labels, n_classes=3)
+    direct = cr.raters.ignorance(members, counts, n_resamples=99, rng=1)
+    assert found["ignorance"]["gap"]["value"] == pytest.approx(direct.gap.value)
+    assert found["ignorance"]["test"]["pvalue"] == direct.test.pvalue
+    assert found["ignorance"]["sentence"] == direct.sentence()
+    alpha = cr.raters.agreement(counts).krippendorff
+    assert found["agreement"]["krippendorff"]["value"] == pytest.approx(alpha.value)
+    assert found["rater_test"]["pvalue"] == cr.raters.rater_test(counts, n_resamples=99, rng=1).pvalue
+    ran = credibly("raters", path, "--n-resamples", 99, "--seed", 1)
+    assert "ignorance\t\tsupported_share" in ran.out
+    assert "agreement\t\tkrippendorff" in ran.out
+    assert direct.sentence() in ran.err

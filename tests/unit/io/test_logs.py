@@ -216,6 +216,7 @@ def test_differing_numbers_of_options_are_a_mask(tmp_path: Path) -> None:
     assert any("differing numbers of options (1 with 2, 1 with 3)" in note for note in data.notes)
 
 
+@pytest.mark.slow
 def test_an_evaluation_with_a_mask_is_finite(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     records = []

@@ -116,6 +116,7 @@ def _world(seed: int, power: float, n: int = 1500) -> tuple[cr.Confidence, np.nd
     return cr.Confidence(stated), rng.random(n) < stated**power
 
 
+@pytest.mark.slow
 def test_the_headline_is_the_true_gap() -> None:
     stated, right = _world(1, 1.6)
     found = cr.evaluate(stated, right, rng=0, n_resamples=199)
@@ -126,6 +127,7 @@ def test_the_headline_is_the_true_gap() -> None:
     assert "class" not in str(found.headline)
 
 
+@pytest.mark.slow
 def test_calibrated_answers_are_left_alone() -> None:
     stated, right = _world(2, 1.0)
     found = cr.evaluate(stated, right, rng=0, n_resamples=199)
@@ -152,6 +154,7 @@ def test_audits_speak_of_confidence() -> None:
     assert "class" not in str(found)
 
 
+@pytest.mark.slow
 def test_models_answer_for_themselves() -> None:
     first, second = _world(6, 1.6), _world(7, 1.0)
     models = {

@@ -248,12 +248,14 @@ def test_raters_who_differ_widen_errors_and_are_said() -> None:
     mean = np.stack([1 - own, own], axis=1)
     values = pair_products(mean, counts.counts * 1.0).sum(axis=1)
     alone = mean_error(values)
-    crossed = crossed_error(alone, values, counts, mean, 1.0)
+    crossed = crossed_error(alone, counts, mean, 1.0)
     assert crossed["stderr"] > 1.2 * alone["stderr"]
     assert crossed["degrees_of_freedom"] == raters - 1
     found = cr.raters.ignorance(cr.Dirichlet(6 * mean + 0.01), counts, n_resamples=99, rng=0)
     assert "Raters differ" in found.sentence()
     assert found.test.deciding_pvalue >= found.test.details.crossed_pvalue
+    assert found.mean_test.deciding_pvalue >= found.mean_test.details.crossed_pvalue
+    assert "spread" not in found.mean_test.sentence()
     same = np.repeat(labels[:, :1], raters, axis=1)
     calm = cr.raters.rater_test(cr.LabelCounts.from_table(same, n_classes=2), n_resamples=99, rng=0)
     assert calm.pvalue == 1.0  # all orders are the same
@@ -276,7 +278,7 @@ def test_crossed_errors_by_a_loop() -> None:
     between = 3 / 2 * (cells.sum(axis=0) ** 2).sum() - (cells**2).sum()
     error = mean_error(values)
     expected = math.sqrt(error["stderr"] ** 2 + max(0.0, between))
-    assert crossed_error(error, values, counts, mean, 1.0)["stderr"] == pytest.approx(expected)
+    assert crossed_error(error, counts, mean, 1.0)["stderr"] == pytest.approx(expected)
 
 
 def test_agreement_of_single_raters() -> None:

@@ -295,7 +295,7 @@ def test_bins_that_exchanged_draws_fill_are_no_spread() -> None:
     expected, added = bound.wild_sums(choice, np.arange(12) // 3, 4)
     assert np.abs(added["stated"]).max() > 0.1
     added["observed"] = expected["observed"] / expected["stated"] * added["stated"]
-    assert bound.widened(expected, added)[1]["observed"] == pytest.approx(0.0, abs=1e-9)
+    assert bound.widened_states(expected, added)[1]["observed"] == pytest.approx(0.0, abs=1e-9)
 
 
 @pytest.mark.parametrize("name", ["mean_slope", "spread_ratio", "spread_slope", "ence", "crps", "rmse"])

@@ -27,7 +27,6 @@ from credibly._arrays.checks import require_integer
 from credibly._arrays.errors import Remedy, UnsupportedError, one_of, require, require_type
 from credibly._arrays.philox import as_seed, takes_rng
 from credibly._arrays.progress import Progress, as_progress
-from credibly.hypotests.calibration.calibration_test import require_resamples
 from credibly.hypotests.calibration.family import (
     Adjusted,
     GroupSums,
@@ -39,7 +38,7 @@ from credibly.hypotests.calibration.family import (
 )
 from credibly.hypotests.calibration.group_scores import AuditMeasure, Scoring, central_levels
 from credibly.hypotests.calibration.lattice import FEWEST_ROWS, QUANTILES, Lattice, lattice_of
-from credibly.hypotests.resampling.pvalues import HYPOTHESIS, fewest_resamples
+from credibly.hypotests.resampling.pvalues import HYPOTHESIS, fewest_resamples, require_resamples
 from credibly.predictions import (
     Belief,
     ClassPredictions,
@@ -177,9 +176,8 @@ def audit(
     require_integer(min_size, "min_size", 1)
     report = as_progress(progress)
     seed = as_seed(rng)
-    rows, rater_notes = one_rater(
-        detached(as_rows(predictions, labels, clusters=clusters, blocks=blocks)), seed
-    )
+    rows = detached(as_rows(predictions, labels, clusters=clusters, blocks=blocks))
+    rows, rater_notes = one_rater(rows, seed)
     require_single(rows.example, "`audit`")
     predictions = rows.example.predictions
     as_sets, together = _tests_sets(predictions, hypothesis), rows.clusters
@@ -206,11 +204,7 @@ def audit(
     tested = adjusted_pvalues(source, n_resamples, level, separate=as_sets)
     names = rows.example.classes
     audited = _groups(source, tested, lattice, counted, names, level)
-    fixed = [
-        measure.named()
-        for measure, variance in zip(counted, source.variance, strict=True)
-        if not variance.any()
-    ]
+    fixed = [counted[at].named() for at, variance in enumerate(source.variance) if not variance.any()]
     left_out += tuple(f"{name} was skipped: the predictions leave no room for chance" for name in fixed)
     notes = [*predictions.notes, *rater_notes, *joined, *lattice.notes, *left_out, *source.notes]
     return AuditResult(
@@ -277,26 +271,26 @@ def _attributes(rows: Rows, groups: Any) -> tuple[Any, tuple[str, ...]]:
 
 
 def _measures(
-    predictions: Predictions, asked: Sequence[str] | None, as_sets: bool
+    predictions: Predictions, names: Sequence[str] | None, as_sets: bool
 ) -> tuple[tuple[AuditMeasure, ...], tuple[str, ...]]:
-    """Return what is counted, and what is to be said about it."""
+    """Return what is counted, and notes about it."""
     remedy = "Pass a list, even for a single measure."
-    require_type(not isinstance(asked, str), "must be a sequence", remedy, measures=asked)
+    require_type(not isinstance(names, str), "must be a sequence", remedy, measures=names)
     real = isinstance(predictions, RealPredictions)
     kinds = ("rank", "coverage") if real else ("confidence", "classes")
-    chosen, notes = kinds if asked is None else tuple(asked), []
+    chosen, notes = kinds if names is None else tuple(names), []
     for name in chosen:
         one_of(f"a measure of {'real values' if real else 'classes'}", name, kinds)
     if "coverage" in chosen and central_levels(predictions) is None:
         chosen = tuple(name for name in chosen if name != "coverage")
         notes.append("coverage was left out: no two levels are l and 1 - l")
     k = predictions.n_classes if isinstance(predictions, ClassPredictions) else 0
-    if asked is None and k > (MOST_CLASSES // 2 if as_sets else MOST_CLASSES):
+    if names is None and k > (MOST_CLASSES // 2 if as_sets else MOST_CLASSES):
         chosen = ("confidence",)
         notes.append(
             f"classes were not counted one by one, because there are {k}; request it with `measures`"
         )
-    if asked is None and k == 2:  # the confidence is about the event too
+    if names is None and k == 2:  # the confidence is about the event too
         chosen = ("confidence",) if isinstance(predictions, Confidence) else ("classes",)
     measures: list[AuditMeasure] = []
     for name in chosen:
@@ -305,10 +299,9 @@ def _measures(
         else:
             measures.append(AuditMeasure(name))
     if as_sets:
-        measures = [
-            dataclasses.replace(measure, bound=side) for measure in measures for side in ("upper", "lower")
-        ]
-    require(measures, "must name at least one that applies", "Leave it out.", measures=asked)
+        sides: tuple[Literal["upper", "lower"], ...] = ("upper", "lower")
+        measures = [dataclasses.replace(measure, bound=side) for measure in measures for side in sides]
+    require(measures, "must name at least one that applies", "Leave it out.", measures=names)
     return tuple(dict.fromkeys(measures)), tuple(notes)
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from credibly._arrays.errors import CrediblyError, InputTypeError, UnsupportedError, require, require_positive
+from credibly._arrays.errors import CrediblyError, UnsupportedError, require
 from credibly._arrays.philox import Seed, as_seed, takes_rng
 from credibly._arrays.progress import Progress, as_progress
 from credibly.hypotests.calibration.certificate import equivalence_test
@@ -25,18 +25,14 @@ from credibly.hypotests.resampling.choices import (
     with_label_in_mean,
 )
 from credibly.hypotests.resampling.loop import Resampled, targets_of
-from credibly.hypotests.resampling.pvalues import omnibus, single_result
+from credibly.hypotests.resampling.pvalues import omnibus, require_resamples, single_result
 from credibly.hypotests.resampling.replicates import consistent
 from credibly.hypotests.resampling.requests import Asking, Request, answered, comes_in_parts
 from credibly.hypotests.resampling.wild import wild
 from credibly.predictions import (
-    Classes,
-    ClassPredictions,
-    Dataset,
     Ensemble,
     InMemory,
     Point,
-    Predictions,
     RealPredictions,
     Rows,
     as_rows,
@@ -51,14 +47,12 @@ from credibly.statistics.registry import as_statistic
 from credibly.statistics.slopes import states_one
 from credibly.statistics.subsampled import Subsampled, random_rows
 
-MOST_RESAMPLES = 10_000_000
-
 REAL_OMNIBUS = ("skce", "quantile_calibration_error", "mean_slope")
 """For real values: the first detects predictions that are wrong given what they state, the second a shift of
 all, the third means that are too extreme or too timid (studies/scripts/real_defaults.py)."""
 
 MOST_UNASKED_ROWS = 1000
-"""Instances whose pairs are compared where nobody asked for that: the test then takes seconds for any n."""
+"""Instances whose pairs are compared by default, so that the test takes seconds for any n."""
 
 OMNIBUS = ("skce", "log_loss")
 """The family with the largest smallest power of 98 tried (studies/pages/omnibus-family.md)."""
@@ -166,13 +160,13 @@ def calibration_test(
     require_resamples(n_resamples)
     if statistics is None and margin is not None:
         return equivalence_test(rows, None, margin, notes)
-    predictions, asked = rows.example.predictions, statistics
-    if asked is None:
-        asked, left_out = _unasked(rows, seed)
+    predictions = rows.example.predictions
+    if statistics is None:
+        statistics, left_out = _unasked(rows, seed)
         notes = (*notes, *left_out)
-    if isinstance(asked, str) and asked == "omnibus" and isinstance(predictions, RealPredictions):
-        asked = _real_omnibus(predictions)
-    chosen, several = named_statistics(asked)
+    if isinstance(statistics, str) and statistics == "omnibus" and isinstance(predictions, RealPredictions):
+        statistics = _real_omnibus(predictions)
+    chosen, several = named_statistics(statistics)
     if margin is not None:
         return equivalence_test(rows, chosen, margin, notes)
     require_sides(rows, chosen)
@@ -181,10 +175,10 @@ def calibration_test(
 
 
 def named_statistics(
-    asked: str | Statistic | Sequence[str | Statistic],
+    statistics: str | Statistic | Sequence[str | Statistic],
 ) -> tuple[list[Statistic], bool]:
     """Return the statistics that are asked for, and whether several are tested together."""
-    named = OMNIBUS if isinstance(asked, str) and asked == "omnibus" else asked
+    named = OMNIBUS if isinstance(statistics, str) and statistics == "omnibus" else statistics
     several = isinstance(named, Sequence) and not isinstance(named, str)
     chosen = [as_statistic(name) for name in (named if several else [named])]  # type: ignore[union-attr]
     require_distinct(chosen)
@@ -301,35 +295,9 @@ def _real_omnibus(predictions: RealPredictions) -> tuple[str, ...]:
     return REAL_OMNIBUS[:-1] if flat else REAL_OMNIBUS
 
 
-def observed_classes(
-    predictions: Predictions, labels: Any, test: str, seed: Seed
-) -> tuple[Classes, tuple[str, ...]]:
-    """Return one class per instance, of several raters one by the seed, and what is to be said about it."""
-    if not isinstance(predictions, ClassPredictions):
-        raise InputTypeError(
-            f"`{test}`",
-            "needs class predictions",
-            f"got {type(predictions).__name__}",
-            "Test real-valued predictions with `calibration_test` or `predictive_check`.",
-        )
-    rows, notes = one_rater(InMemory(Dataset(predictions, labels)), seed)
-    batch = rows.example.batch
-    assert isinstance(batch, Classes)
-    return batch, notes
-
-
 def require_distinct(chosen: Sequence[Statistic]) -> None:
     """Raise unless there is at least one statistic and each has a name of its own."""
     names = [statistic.name for statistic in chosen]
     require(names, "must name at least one", "Name one.", statistics=names)
     remedy = "Name each once; give your own a name with `cr.statistic(..., name=...)`."
     require(len(set(names)) == len(names), "must be distinct", remedy, statistics=names)
-
-
-def require_resamples(n_resamples: int) -> None:
-    """Raise unless there is at least one replicate and the values of all of them can be kept."""
-    require_positive("`n_resamples`", n_resamples, "Try 999.")
-    remedy = "Try 9999: it gives p-values down to 0.0001."
-    require(
-        n_resamples <= MOST_RESAMPLES, f"must be at most {MOST_RESAMPLES}", remedy, n_resamples=n_resamples
-    )

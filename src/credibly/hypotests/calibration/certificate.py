@@ -188,11 +188,7 @@ def equivalence_test(
     """Test that errors are smaller than a margin: jointly, if each of them is. Default: the average gaps."""
     remedy = "No data can show an error of exactly 0; write 0.02 for two points."
     require(require_margin(margin), "must be above 0", remedy, margin=margin)
-    bounds = (
-        average_gaps(rows)
-        if chosen is None
-        else [certificate(rows, statistic=statistic) for statistic in chosen]
-    )
+    bounds = average_gaps(rows) if chosen is None else [certificate(rows, statistic=name) for name in chosen]
     tests = [_within(bound, margin, notes) for bound in bounds]
     worst = max(tests, key=lambda test: (test.pvalue, test.details.lower(), test.statistic))
     if len(tests) == 1:

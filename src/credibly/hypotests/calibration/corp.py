@@ -38,7 +38,6 @@ from credibly._arrays.errors import one_of
 from credibly._arrays.namespace import CACHE_ELEMENTS, Array, HostArray, namespace, tiles, to_host
 from credibly._arrays.philox import Seed, as_seed, takes_rng
 from credibly._arrays.standard_errors import mean_error
-from credibly.hypotests.calibration.calibration_test import require_resamples
 from credibly.hypotests.calibration.reliability import (
     central_band,
     require_single_labels,
@@ -46,6 +45,7 @@ from credibly.hypotests.calibration.reliability import (
     wider,
 )
 from credibly.hypotests.resampling.loop import label_tiles
+from credibly.hypotests.resampling.pvalues import require_resamples
 from credibly.hypotests.resampling.replicates import consistent
 from credibly.hypotests.resampling.wild import sign_tiles
 from credibly.predictions import ClassPredictions, Counts, Dataset, Labels, Point, Rows, as_rows
@@ -343,11 +343,11 @@ class _Groups:
         number = int(codes.max()) + 1
         predicted = np.empty(self.n)
         predicted[self.order] = self.each(self.predicted)
-        apart = events - predicted
+        deviation = events - predicted
         curves = []
         for _, drawn in sign_tiles(seed, number, n_resamples, 64 * self.n):
             for some in tiles(len(drawn), 64):
-                moved = predicted + drawn[some][:, codes] * apart
+                moved = predicted + drawn[some][:, codes] * deviation
                 curves.append(np.clip(self.fits(moved)[:, self.kept], 0.0, 1.0))
         return np.concatenate(curves)
 
@@ -445,7 +445,7 @@ def _drawn_curves(every: Sequence[_Groups], rows: Dataset, seed: Seed, n_resampl
         for parts, groups in zip(curves, every, strict=True):
             events = to_host(groups.events(batch))
             parts += [groups.fits(events[some])[:, groups.kept] for some in tiles(len(events), 64)]
-    return [np.concatenate(parts)[1:] for parts in curves]  # the first is that of the observed labels
+    return [np.concatenate(parts)[1:] for parts in curves]  # the first belongs to the observed labels
 
 
 def honest_band(hits: HostArray, size: HostArray, level: float) -> tuple[HostArray, HostArray]:

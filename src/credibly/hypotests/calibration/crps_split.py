@@ -96,7 +96,7 @@ def decompose_crps(
     else:
         loss, settings = to_host(crps.loss(predictions)(batch.values))[0], {}
     climate, codes = _climate(y), rows.cluster_codes()
-    whole, apart = _gains(predictions, y, codes, _places(y, loss, codes))
+    whole, gains = _gains(predictions, y, codes, _places(y, loss, codes))
     parts = {
         "loss": (loss, None),
         "miscalibration": (loss - climate + whole, _BIASED_CRPS),
@@ -117,8 +117,8 @@ def decompose_crps(
     }
     return CrpsDecomposition(
         **estimates,
-        miscalibration_interval=_bracket(loss - climate + apart, loss - climate + whole, level, codes),
-        discrimination_interval=_bracket(apart, whole, level, codes),
+        miscalibration_interval=_bracket(loss - climate + gains, loss - climate + whole, level, codes),
+        discrimination_interval=_bracket(gains, whole, level, codes),
         level=float(level),
         n=n,
     )
@@ -133,7 +133,7 @@ _BIASED_CRPS = (
 def _error(values: HostArray, codes: HostArray | None, why: str | None) -> dict[str, Any]:
     """Return the error of a mean, as fields of an Estimate, with a reason of its own against an interval."""
     error = mean_error(values, codes, size=0.0)
-    if why is not None:  # beside a number that is too large a standard error would say that it is not
+    if why is not None:  # next to a number that is too large, a standard error would mislead
         error["stderr"] = None
     return {**error, "interval_refusal": why or error["interval_refusal"]}
 
@@ -222,11 +222,9 @@ def _gains(
     fold = fold if codes is None else fold[codes]
     for some in tiles(len(middle), max(1, CACHE_ELEMENTS // n)):
         at = middle[some, None]
-        stated_cdf = to_host(predictions.cdf(like(np.repeat(at, n, axis=1), predictions._leading)))
-        order = np.argsort(
-            stated_cdf, axis=1
-        )  # once: folds keep this order, so they need no sorting of their own
-        stated, parts = np.take_along_axis(stated_cdf, order, axis=1), fold[order]
+        cdf = to_host(predictions.cdf(like(np.repeat(at, n, axis=1), predictions._leading)))
+        order = np.argsort(cdf, axis=1)  # once: folds keep this order, so they need no sorting of their own
+        stated, parts = np.take_along_axis(cdf, order, axis=1), fold[order]
         events = (y[order] <= at).astype(np.float64)
         plain = (events - events.mean(axis=1, keepdims=True)) ** 2
         together, alone = plain - (events - _recalibrated(stated, events)) ** 2, np.zeros_like(plain)
@@ -247,7 +245,7 @@ def _gains(
 
 
 def _by_row(values: HostArray, chosen: HostArray) -> HostArray:
-    """Return the chosen values of every row, of which all have the same number."""
+    """Return the chosen values of every row, the same number of each."""
     return values[chosen].reshape(len(values), -1)
 
 

@@ -315,7 +315,7 @@ def explained_groups(
     rejected = tested.adjusted <= level
     if not rejected.any():
         return {}
-    apart, variance = source.cells[0].copy(), source.cells[1]
+    deviations, variance = source.cells[0].copy(), source.cells[1]
     over = lattice.membership
     shared = lattice.summed(variance)
     needed = min(tested.critical, float(tested.score[rejected].min()))
@@ -329,11 +329,11 @@ def explained_groups(
         listed.append((m, g))
         inside = over[[g], :].indices
         for measure in np.flatnonzero(rejected[:, g] & (shared[:, g] > 0)):
-            apart[measure, inside] -= variance[measure, inside] * (
-                apart[measure, inside].sum() / shared[measure, g]
+            deviations[measure, inside] -= variance[measure, inside] * (
+                deviations[measure, inside].sum() / shared[measure, g]
             )
         left[:, g] = False
-        score = _scores(scattered, lattice.summed(apart))
+        score = _scores(scattered, lattice.summed(deviations))
     explained: dict[tuple[int, int], str | None] = {}
     for m, g in sorted(np.argwhere(rejected).tolist(), key=lambda at: -tested.score[tuple(at)]):
         by = None if (m, g) in listed else _nearest(m, g, listed, lattice, variance)

@@ -119,32 +119,27 @@ class Scoring:
         """Return what was observed in every cell and what the hypothesis says about it, (measures, cells)."""
         predictions, width = chunk.predictions, 1
         if isinstance(predictions, ClassPredictions):
-            predictions, width = (
-                predictions if self.as_sets else as_point(predictions)[0],
-                predictions.n_classes,
-            )
+            width = predictions.n_classes
+            predictions = predictions if self.as_sets else as_point(predictions)[0]
         chunk = dataclasses.replace(chunk, predictions=predictions)
         every = tiles(len(chunk), max(self.n_cells, rows_within_budget(_BYTES_OF_SUMS * width, 1 / 16)))
         return reduce(add, (self._sums(chunk.rows(rows)) for rows in every))
 
     def _sums(self, chunk: Dataset) -> State:
-        sums_of_scores = []
+        parts = []
         for scores in self._scores(chunk):
             states = []
             for terms in scores.split(self.n_cells):
                 square, cube = terms.powers(scores.observed)
                 seen = {"observed": terms.observed(scores.observed), "square": square, "cube": cube}
                 states.append(State(terms.fixed(None, _NEEDS), **seen))
-            sums_of_scores.append(
-                {name: scores.by_measure([state[name] for state in states])[0] for name in states[0]}
-            )
-        return State(
-            {name: np.concatenate([sums[name] for sums in sums_of_scores]) for name in sums_of_scores[0]}
-        )
+            by_name = {name: [state[name] for state in states] for name in states[0]}
+            parts.append({name: scores.by_measure(sums)[0] for name, sums in by_name.items()})
+        return State({name: np.concatenate([part[name] for part in parts]) for name in parts[0]})
 
     def replicated(self, reps: slice, chunk: Dataset) -> HostArray:
         """Return the sums of labels drawn under the hypothesis, (b, measures, cells)."""
-        sums_of_measures = np.empty((reps.stop - reps.start, len(self.measures), self.n_cells))
+        totals = np.empty((reps.stop - reps.start, len(self.measures), self.n_cells))
         first = 0
         for scores in self._scores(chunk):
             columns = slice(first, first + len(scores.columns))
@@ -153,10 +148,8 @@ class Scoring:
                 scores.by_measure([term.observed(batch) for term in terms])
                 for _, batch in label_tiles(scores.observed, scores.draw(), reps)
             ]
-            sums_of_measures[:, columns] = np.concatenate(sums)[
-                -len(sums_of_measures) :
-            ]  # without the observation
-        return sums_of_measures
+            totals[:, columns] = np.concatenate(sums)[-len(totals) :]  # without the observation
+        return totals
 
     def _scores(self, chunk: Dataset) -> Iterator[_Scores]:
         if not isinstance(chunk.predictions, ClassPredictions):
@@ -320,9 +313,9 @@ def _of_reals(scoring: Scoring, chunk: Dataset) -> _Scores:
             return np.array(_LAWS[measure.kind])
         amount = score(measure, table)
         mean = amount @ weights
-        apart = amount - mean[:, None]
-        square = apart * apart
-        return np.stack([mean, square @ weights, (square * apart) @ weights])
+        deviation = amount - mean[:, None]
+        square = deviation * deviation
+        return np.stack([mean, square @ weights, (square * deviation) @ weights])
 
     terms = [Losses(partial(score, measure), cells, *law(measure)) for measure in scoring.measures]
     return _Scores(Reals(observed), lambda: ranks.drawing, terms, range(len(terms)), cells)

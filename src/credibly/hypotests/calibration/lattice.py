@@ -27,7 +27,7 @@ from credibly.predictions.convert import column_names, is_frame
 
 MOST_GROUPS = 50_000
 QUANTILES, FEWEST_ROWS = 4, 20
-"""Parts that numbers are cut into, and rows of a group, where nobody says otherwise."""
+"""Defaults: parts that numbers are cut into, and smallest number of rows of a group."""
 ALL = "all rows"
 OTHER, MISSING = "other", "missing"
 _DATE = re.compile(
@@ -94,9 +94,7 @@ class Lattice:
     @property
     def names(self) -> tuple[str, ...]:
         """Groups in words: "age 31 to 45, sex F"."""
-        return tuple(
-            ", ".join(f"{name} {level}" for name, level in condition) or ALL for condition in self.conditions
-        )
+        return tuple(", ".join(f"{name} {level}" for name, level in rule) or ALL for rule in self.conditions)
 
 
 def lattice_of(groups: Any, n: int, *, depth: int, n_quantiles: int, min_size: int) -> Lattice:
@@ -248,9 +246,7 @@ def _attribute(
     if known.dtype == object and known.size and all(isinstance(entry, dt.date) for entry in known):
         known = np.array([entry.strftime("%Y-%m-%d") for entry in known], dtype="datetime64[D]")
     elif known.dtype == object:
-        kinds = {
-            isinstance(entry, (int, float, np.number)) and not isinstance(entry, bool) for entry in known
-        }
+        kinds = {isinstance(a, (int, float, np.number)) and not isinstance(a, bool) for a in known}
         known = known.astype(float if kinds == {True} else str)
     elif known.dtype.kind == "S":
         known = known.astype(str)
@@ -336,9 +332,8 @@ def _missing(values: HostArray) -> HostArray:
     if values.dtype.kind in "fmM":
         return np.asarray(np.isnat(values) if values.dtype.kind in "mM" else np.isnan(values))
     # NaN differs from itself, and what pandas calls NA answers neither
-    return np.array(
-        [entry is None or _differs(entry) or entry in ("", b"") for entry in values.tolist()], dtype=bool
-    )
+    missing = [entry is None or _differs(entry) or entry in ("", b"") for entry in values.tolist()]
+    return np.array(missing, dtype=bool)
 
 
 def _differs(value: Any) -> bool:

@@ -27,7 +27,6 @@ from credibly._arrays.errors import InputTypeError, UnsupportedError, one_of, re
 from credibly._arrays.namespace import Array, HostArray, to_host
 from credibly._arrays.philox import Seed, as_seed, takes_rng
 from credibly._arrays.progress import Progress, as_progress
-from credibly.hypotests.calibration.calibration_test import require_resamples
 from credibly.hypotests.predictive.outcomes import require_hypothesis
 from credibly.hypotests.resampling.choices import Bind, drawing_notes, require_cells
 from credibly.hypotests.resampling.loop import Target
@@ -37,6 +36,7 @@ from credibly.hypotests.resampling.pvalues import (
     acceptance_region,
     monte_carlo_pvalue,
     pooled_pvalues,
+    require_resamples,
 )
 from credibly.hypotests.resampling.replicates import Hypothesis, LabelSource
 from credibly.hypotests.resampling.requests import Asking, Request, answered
@@ -63,7 +63,7 @@ from credibly.statistics.linear import Linear
 from credibly.statistics.protocol import Bound, State
 
 _POINT = 0.01
-"""Least distance from its level at which the share that right predictions show is told."""
+"""Smallest distance from its level at which the share expected of right predictions is reported."""
 
 
 def envelope(curves: HostArray, level: float) -> tuple[float, HostArray, HostArray]:
@@ -285,9 +285,7 @@ def asking_shares(
         sources = LabelSource.each(hypothesis, seed, n_resamples, few)
         (every,) = yield [Request([Target(bind, finish=_shares)], rows, sources, n_resamples, progress)]
         # of several members, the one whose labels these are most like
-        nearest = max(
-            (resampled for (resampled,) in every), key=lambda resampled: curve_pvalues(resampled.values)[0]
-        )
+        nearest = max((test for (test,) in every), key=lambda test: curve_pvalues(test.values)[0])
         bound, curves = nearest.bound, nearest.values
         notes = (*bound.notes, *drawing_notes(few, hypothesis == "bayesian"))
     else:

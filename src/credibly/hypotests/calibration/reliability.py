@@ -17,8 +17,8 @@ from credibly._arrays.errors import UnsupportedError, is_whole, require
 from credibly._arrays.namespace import Array, HostArray, namespace, to_host
 from credibly._arrays.philox import Seed, as_seed, takes_rng
 from credibly._arrays.progress import Progress
-from credibly.hypotests.calibration.calibration_test import require_resamples
 from credibly.hypotests.resampling.loop import targets_of
+from credibly.hypotests.resampling.pvalues import require_resamples
 from credibly.hypotests.resampling.replicates import consistent
 from credibly.hypotests.resampling.requests import Asking, Request, answered
 from credibly.hypotests.resampling.wild import wild
@@ -131,21 +131,18 @@ def asking_curves(
     ((tested,),) = yield [Request(planned, rows, [consistent(seed)], drawn, progress)]
     if level is not None and rows.clusters is not None:
         banded = wild(list(kinds.values()), rows, rows.clusters, seed, n_resamples, finish=_frequency)
-        tested = [
-            dataclasses.replace(plain, values=clustered.values)
-            for plain, clustered in zip(tested, banded, strict=True)
-        ]
+        pairs = zip(tested, banded, strict=True)
+        tested = [dataclasses.replace(test, values=signed.values) for test, signed in pairs]
     cells = dict(zip(kinds, zip(planned, tested, strict=True), strict=True))
     curves = []
     for target, name in zip(targets, needed, strict=True):
-        cells_of_target = (
-            slice(None) if name == "top" else slice(int(target) * n_bins, (int(target) + 1) * n_bins)
-        )
+        begin = 0 if name == "top" else int(target) * n_bins
+        own_cells = slice(begin, begin + n_bins)
         plan, resampled = cells[name][0].plan, cells[name][1]
         assert plan is not None and resampled.observed is not None  # made by `targets_of`, a sum
         edges = np.asarray(plan.edges)
         edges = edges if edges.ndim == 1 else edges[int(target)]
-        sums = {key: to_host(value)[0, cells_of_target] for key, value in resampled.observed.items()}
+        sums = {key: to_host(value)[0, own_cells] for key, value in resampled.observed.items()}
         size = sums["size"]
         with np.errstate(invalid="ignore", divide="ignore"):
             predicted, frequency = sums["expected"] / size, sums["observed"] / size
@@ -156,7 +153,7 @@ def asking_curves(
                 weight=size,
                 predicted=predicted,
                 observed=frequency,
-                band=None if level is None else central_band(resampled.values[1:, cells_of_target], level),
+                band=None if level is None else central_band(resampled.values[1:, own_cells], level),
                 level=level,
                 n=rows.n,
                 target=None if target == "top_label" else int(target),
@@ -192,7 +189,7 @@ def require_target(target: object, n_classes: int) -> None:
 def wider(
     first: tuple[HostArray, HostArray], other: tuple[HostArray, HostArray]
 ) -> tuple[HostArray, HostArray]:
-    """Return the band that holds both: of clusters none is narrower than that of independent rows."""
+    """Return the union of two bands, so a clustered band is never narrower than the independent one."""
     return np.fmin(first[0], other[0]), np.fmax(first[1], other[1])
 
 
@@ -288,13 +285,12 @@ def asking_spread(
     filled = np.flatnonzero(size > 0)
     z = filled + size.size
     edges = np.sqrt(np.asarray(plan.edges))
-    bands = (
-        None if level is None else [central_band(resampled.values[1:, part], level) for part in (filled, z)]
-    )
+    drawn_values = resampled.values[1:]
+    bands = None if level is None else [central_band(drawn_values[:, part], level) for part in (filled, z)]
     if bands is not None and level is not None and rows.clusters is not None:
         (signed,) = wild([statistic], rows, rows.clusters, seed, n_resamples, finish=_errors)
-        apart = [central_band(signed.values[1:, part], level) for part in (filled, z)]
-        bands = [wider(first, other) for first, other in zip(bands, apart, strict=True)]
+        clustered = [central_band(signed.values[1:, part], level) for part in (filled, z)]
+        bands = [wider(first, other) for first, other in zip(bands, clustered, strict=True)]
     return SpreadCurve(
         left=edges[:-1][filled],
         right=edges[1:][filled],

@@ -82,13 +82,13 @@ def replicate_test(
     (99, 'no conflict found')
     """
     several = isinstance(statistics, Sequence) and not isinstance(statistics, str)
-    asked: Sequence[Any] = statistics if several else [statistics]  # type: ignore[assignment]
+    choices: Sequence[Any] = statistics if several else [statistics]  # type: ignore[assignment]
     require_type(
         rule is None or callable(rule), "must be a function", "Pass `rule(observed, null)`.", rule=rule
     )
     require(rule is None or not several, "needs one statistic", "Test them one by one.", rule=rule)
     rows = as_rows(predictions, labels).example
-    bounds = [as_statistic(statistic).bind(rows.predictions) for statistic in asked]
+    bounds = [as_statistic(statistic).bind(rows.predictions) for statistic in choices]
     chosen = [bound.statistic for bound in bounds]  # one bandwidth for the data and all replicates
     observed = [(rows.predictions, rows.batch)]
     values = paired_values(chosen, itertools.chain(observed, pairs), progress)

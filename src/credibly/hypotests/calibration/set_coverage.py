@@ -30,11 +30,10 @@ from credibly._arrays.namespace import HostArray, is_array, to_host
 from credibly._arrays.notes import counted
 from credibly._arrays.philox import Seed, Stream, Uniforms, as_seed, takes_rng
 from credibly._arrays.standard_errors import ONE_INSTANCE, mean_error
-from credibly.hypotests.calibration.calibration_test import require_resamples
 from credibly.hypotests.calibration.lattice import crossed_levels
 from credibly.hypotests.resampling.choices import Drawn
 from credibly.hypotests.resampling.loop import label_tiles
-from credibly.hypotests.resampling.pvalues import pooled_pvalues, result_of, westfall_young
+from credibly.hypotests.resampling.pvalues import pooled_pvalues, require_resamples, result_of, westfall_young
 from credibly.hypotests.resampling.wild import sign_tiles
 from credibly.predictions import (
     Classes,
@@ -165,9 +164,7 @@ def coverage_of(rows: Rows, seed: Seed, n_resamples: int, *, claimed: float | No
     hits = Events(np.full(n, claimed), event=np.ones(n, dtype=np.uint8))
     split = {by: hits.split(place, names.size) for by, (names, place) in strata.items()}
     # one part alone is the average
-    compared = {
-        f"coverage_by_{by}": hits_of_parts for by, hits_of_parts in split.items() if hits_of_parts.n_parts > 1
-    }
+    compared = {f"coverage_by_{by}": hit for by, hit in split.items() if hit.n_parts > 1}
     searches: dict[str, Search] = {}
     if features is not None:
         table, folds = _standardised(features, n), _folds_of(n, seed, codes)
@@ -266,7 +263,7 @@ def _states_no_claim(predictions: Any) -> InputTypeError:
 
 @dataclasses.dataclass(frozen=True)
 class _Facts:
-    """Of some rows: which labels are held, sizes, interval scores or None, and what stands beside them.
+    """Facts about some rows: which labels are covered, sizes, interval scores or None, groups and features.
 
     `outside` is how far labels lie outside their intervals, negative inside.
     `ends` says which labels equal an end of the central interval of a distribution.
@@ -284,7 +281,7 @@ class _Facts:
 def _facts(claimed: float, rows: Dataset) -> _Facts:
     predictions, batch = rows.predictions, rows.batch
     features = rows.features
-    beside = (rows.groups, to_host(features) if is_array(features) else features)
+    arguments = (rows.groups, to_host(features) if is_array(features) else features)
     if batch.weights is not None:
         raise UnsupportedError(
             "`set_coverage`", "counts every instance once", "got sample weights", "Leave them out."
@@ -294,18 +291,13 @@ def _facts(claimed: float, rows: Dataset) -> _Facts:
         predictions = PredictionIntervals(*central_interval(predictions, claimed), claimed)
     if isinstance(predictions, PredictionIntervals) and isinstance(batch, Reals):
         beyond, values = to_host(predictions.beyond(batch))[0], to_host(batch.values)[0]
-        ends = (
-            (values == to_host(predictions.lower)) | (values == to_host(predictions.upper))
-            if central
-            else None
-        )
-        size = to_host(predictions.sizes())
-        outside = np.maximum(to_host(predictions.lower) - values, values - to_host(predictions.upper))
-        return _Facts(beyond == 0, size, size + 2.0 / (1.0 - claimed) * beyond, outside, ends, *beside)
+        low, high = to_host(predictions.lower), to_host(predictions.upper)
+        ends = (values == low) | (values == high) if central else None
+        size, outside = to_host(predictions.sizes()), np.maximum(low - values, values - high)
+        return _Facts(beyond == 0, size, size + 2.0 / (1.0 - claimed) * beyond, outside, ends, *arguments)
     if isinstance(predictions, PredictionSets) and isinstance(batch, Classes):
-        return _Facts(
-            to_host(predictions.held(batch))[0], to_host(predictions.sizes()), None, None, None, *beside
-        )
+        covered, sizes = to_host(predictions.held(batch))[0], to_host(predictions.sizes())
+        return _Facts(covered, sizes, None, None, None, *arguments)
     raise UnsupportedError(
         "`set_coverage`",
         "takes one label per instance",

@@ -24,9 +24,9 @@ from credibly._arrays.checks import require_finite
 from credibly._arrays.errors import require
 from credibly._arrays.namespace import Array, HostArray, as_float64, like, namespace, to_host
 from credibly._arrays.philox import Seed, as_seed
-from credibly.hypotests.calibration.calibration_test import observed_classes, require_resamples
 from credibly.hypotests.resampling.loop import label_tiles
-from credibly.hypotests.resampling.replicates import Replicates
+from credibly.hypotests.resampling.pvalues import require_resamples
+from credibly.hypotests.resampling.replicates import Replicates, observed_classes
 from credibly.learners.basis import check_features, set_features
 from credibly.learners.linear import FittedWeights, Learner
 from credibly.learners.mixing import mixed
@@ -44,7 +44,7 @@ Cut = tuple[int, float, bool]
 """Column, threshold, and whether the region lies above it."""
 
 
-def cut(space: HostArray) -> list[tuple[HostArray, tuple[Cut, ...]]]:
+def regions_of(space: HostArray) -> list[tuple[HostArray, tuple[Cut, ...]]]:
     """Return rows and conditions of every region."""
     spread = space.std(axis=0)
     scaled = space / np.where(spread > 0, spread, 1.0)
@@ -127,23 +127,23 @@ def _names_of(columns: HostArray, names: Sequence[str] | None, default: Sequence
     return tuple(default if names is None else names)
 
 
-def features_as_tested(features: Any, wanted: int | None, predictions: Any) -> Array | None:
+def features_as_tested(features: Any, n_features: int | None, predictions: Any) -> Array | None:
     """Return the features of other instances; None where the test had none, `wanted` columns otherwise."""
     rule = "were not given to the test, which depends on the sets themselves"
-    require(features is None or wanted is not None, rule, "Leave them out.", features=features)
-    rule = f"are needed: the test learned from {wanted} features"
+    require(features is None or n_features is not None, rule, "Leave them out.", features=features)
+    rule = f"are needed: the test learned from {n_features} features"
     require(
-        features is not None or wanted is None,
+        features is not None or n_features is None,
         rule,
         "Pass the features of these instances.",
         features=features,
     )
     if features is None:
         return None
-    made = check_features(features, as_class_predictions(predictions))
-    rule = f"must have {wanted} columns, as in the test"
-    require(made.shape[1] == wanted, rule, "Compute them in the same way.", features=made)
-    return made
+    columns = check_features(features, as_class_predictions(predictions))
+    rule = f"must have {n_features} columns, as in the test"
+    require(columns.shape[1] == n_features, rule, "Compute them in the same way.", features=columns)
+    return columns
 
 
 @dataclasses.dataclass(frozen=True)
@@ -171,7 +171,7 @@ class Combination(ABC):
         point = self.apply(predictions, features)
         where = features if space is None else space
         space, columns = space_of(as_point(predictions)[0], where, len(predictions), names)
-        parts, k = cut(space), predictions.n_classes
+        parts, k = regions_of(space), predictions.n_classes
         region = np.empty(len(predictions), dtype=np.int64)
         for number, (rows, _) in enumerate(parts):
             region[rows] = number

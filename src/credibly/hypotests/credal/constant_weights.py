@@ -317,17 +317,17 @@ def skce_slope(
             square, later = slice(0, rows.stop - rows.start), slice(rows.stop, n)
             others = slice(rows.start, n)
             # no smaller than their rounding: equal predictions do not pull, since f_i - f_j is 0
-            apart = twice[rows] @ probs[others].T
-            apart += squares[rows, None]
-            apart += squares[others]
-            np.sqrt(np.maximum(apart, least, out=apart), out=apart)
-            apart *= scale
-            kernel = np.exp(apart)
+            distances = twice[rows] @ probs[others].T
+            distances += squares[rows, None]
+            distances += squares[others]
+            np.sqrt(np.maximum(distances, least, out=distances), out=distances)
+            distances *= scale
+            kernel = np.exp(distances)
             np.fill_diagonal(kernel[:, square], 0.0)
             terms = residual[rows] @ residual[others].T
             terms *= kernel
             total += 2.0 * float(terms.sum()) - float(terms[:, square].sum())
-            terms /= apart  # which holds -d / h by now: what is left of m / h is a factor -1 / h^2
+            terms /= distances  # which holds -d / h by now: what is left of m / h is a factor -1 / h^2
             moved[rows] -= _pulled(terms, extended[others], probs[rows]) * inverse + kernel @ residual[others]
             back, across = terms[:, square.stop :].T, kernel[:, square.stop :].T
             moved[later] -= _pulled(back, extended[rows], probs[later]) * inverse + across @ residual[rows]

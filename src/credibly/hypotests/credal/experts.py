@@ -40,16 +40,16 @@ _SAME = 1e-9
 
 
 @dataclasses.dataclass(frozen=True)
-class Scores:
-    """What a regression sees of some instances: columns (n, k, d) of which `n_own` come from the set."""
+class ExpertColumns:
+    """Columns (n, k, d) that a regression uses; the first `n_own` come from the set."""
 
     mean: HostArray  # (n, k), the offset
     columns: HostArray
     n_own: int
 
-    def rows(self, rows: HostArray) -> Scores:
-        """Return those of some instances."""
-        return Scores(self.mean[rows], self.columns[rows], self.n_own)
+    def rows(self, rows: HostArray) -> ExpertColumns:
+        """Return the part of some instances."""
+        return ExpertColumns(self.mean[rows], self.columns[rows], self.n_own)
 
     def probs(self, slopes: HostArray) -> HostArray:
         """Return g = mean * exp(columns @ slopes), normalised."""
@@ -79,31 +79,26 @@ class View:
         centre, spread, varies = centre_and_spread(features)
         return cls(scales, classes, centre, np.where(varies, spread, np.inf))  # what is constant says nothing
 
-    def scores(self, credal: CredalSet, features: HostArray | None) -> Scores:
+    def scores(self, credal: CredalSet, features: HostArray | None) -> ExpertColumns:
         """Return the columns: the same whatever the order of the members."""
-        columns_of_set = [
-            column / scale for column, scale in zip(_set_scores(credal), self.scales, strict=True)
-        ]
-        n, k = columns_of_set[0].shape
+        pairs = zip(_set_scores(credal), self.scales, strict=True)
+        columns = [column / scale for column, scale in pairs]
+        n, k = columns[0].shape
 
         def of_class(values: HostArray, j: int) -> HostArray:
             column = np.zeros((n, k))
             column[:, j] = values
             return np.asarray(column - column.mean(axis=1, keepdims=True))
 
-        columns = [*columns_of_set]
-        columns += [
-            0.7 * of_class(column[:, j], j)
-            for column in (columns_of_set[0], columns_of_set[3])
-            for j in self.classes
-        ]
+        ends = columns[0], columns[3]
+        columns += [0.7 * of_class(column[:, j], j) for column in ends for j in self.classes]
         columns += [of_class(np.ones(n), j) for j in self.classes]
         n_own = len(columns)
         if self.centre is not None:
             assert features is not None
             scaled = features / self.width - self.centre / self.width
             columns += [of_class(column, j) for column in scaled.T for j in self.classes]
-        return Scores(to_host(credal.mean().probs), np.stack(columns, axis=2), n_own)
+        return ExpertColumns(to_host(credal.mean().probs), np.stack(columns, axis=2), n_own)
 
 
 def _set_scores(credal: CredalSet) -> list[HostArray]:
@@ -112,18 +107,18 @@ def _set_scores(credal: CredalSet) -> list[HostArray]:
     mean = to_host(credal.mean().probs)
     logs = np.log(np.maximum(mean, _FLOOR))
     kept = 1.0 - _CONTAMINATION
-    made = [
+    scores = [
         logs,
         np.log(np.maximum(upper, _FLOOR)) - logs,
         np.log(np.maximum(lower, _FLOOR)) - logs,
         np.log(kept + _CONTAMINATION / np.maximum(upper, _FLOOR)),
         np.log(kept + _CONTAMINATION / np.maximum(1.0 - lower, _FLOOR)),
     ]
-    return [column - column.mean(axis=1, keepdims=True) for column in made]
+    return [column - column.mean(axis=1, keepdims=True) for column in scores]
 
 
 def regression(
-    scores: Scores, labels: HostArray, penalty: tuple[float, float], start: HostArray
+    scores: ExpertColumns, labels: HostArray, penalty: tuple[float, float], start: HostArray
 ) -> HostArray:
     """Minimise the log loss of g plus half the penalty times squared slopes, by Newton's method."""
     from scipy.linalg.lapack import dposv  # slow to load
@@ -135,7 +130,7 @@ def regression(
         scores, labels = scores.rows(chosen), labels[chosen]
     columns = scores.columns
     flat = columns.reshape(-1, d)
-    wanted = columns[np.arange(len(labels)), labels].sum(axis=0)
+    observed_sums = columns[np.arange(len(labels)), labels].sum(axis=0)
     ridge = np.where(np.arange(d) < scores.n_own, *penalty)
     rows, at = np.arange(len(labels)), np.arange(d)
 
@@ -149,7 +144,7 @@ def regression(
     for _ in range(_NEWTON_STEPS):
         weighted = columns * g[:, :, None]
         means = np.add.reduce(weighted, axis=1)
-        gradient = np.add.reduce(means) - wanted + ridge * slopes
+        gradient = np.add.reduce(means) - observed_sums + ridge * slopes
         bends = weighted.reshape(-1, d).T @ flat - means.T @ means
         bends[at, at] += ridge
         step = dposv(bends, gradient)[1]  # a positive definite system
@@ -202,7 +197,7 @@ class Bets:
         return cls(1.0 / np.maximum(upper, TINY), 1.0 / np.maximum(1.0 - lower, TINY), ranked)
 
     def rows(self, rows: HostArray) -> Bets:
-        """Return those of some instances."""
+        """Return the part of some instances."""
         return Bets(self.on[rows], self.against[rows], self.ranked[rows])
 
     def paid(self, labels: HostArray) -> HostArray:
@@ -258,7 +253,7 @@ def _cuts(n: int, ordered: HostArray | None = None) -> HostArray:
 
 def witness_of(
     credal: CredalSet,
-    scores: Scores,
+    scores: ExpertColumns,
     bets: Bets,
     labels: HostArray,
     order: HostArray,
@@ -271,24 +266,24 @@ def witness_of(
     if not rows.size:
         return rows, np.empty((0, k))
     slopes = [np.zeros(scores.columns.shape[2])] * len(PENALTIES)
-    made = np.empty((len(PENALTIES) + 1, rows.size, k))
+    values = np.empty((len(PENALTIES) + 1, rows.size, k))
     for begin, end in itertools.pairwise(cuts):
         past, now = order[:begin], order[begin:end]
         place = slice(begin - cuts[0], end - cuts[0])
         learned, looked = scores.rows(past), scores.rows(now)
         for j, penalty in enumerate(PENALTIES):
             slopes[j] = regression(learned, labels[past], penalty, slopes[j])
-            made[j, place] = looked.probs(slopes[j])
-        made[-1, place] = bets.rows(now).values(_portfolio(bets.rows(past).paid(labels[past])))
+            values[j, place] = looked.probs(slopes[j])
+        values[-1, place] = bets.rows(now).values(_portfolio(bets.rows(past).paid(labels[past])))
     sets = credal[rows]
     for j in range(len(PENALTIES)):
-        g = np.maximum(made[j], TINY)
-        made[j] = 1.0 - _STAKE + _STAKE * g / np.maximum(nearest_to(sets, g), TINY)
-    made /= support_of(sets, made)[0][:, :, None]  # e-variables, whatever pi is
-    earned = np.log(np.maximum(made[:, np.arange(rows.size), labels[rows]], 1e-300)).cumsum(axis=1)
+        g = np.maximum(values[j], TINY)
+        values[j] = 1.0 - _STAKE + _STAKE * g / np.maximum(nearest_to(sets, g), TINY)
+    values /= support_of(sets, values)[0][:, :, None]  # e-variables, whatever pi is
+    earned = np.log(np.maximum(values[:, np.arange(rows.size), labels[rows]], 1e-300)).cumsum(axis=1)
     u = np.empty((rows.size, k))
     for begin, end in itertools.pairwise(cuts - cuts[0]):
-        before = earned[:, begin - 1] if begin else np.zeros(len(made))
+        before = earned[:, begin - 1] if begin else np.zeros(len(values))
         shares = np.exp(before - before.max())
-        u[begin:end] = np.tensordot(shares / shares.sum(), made[:, begin:end], axes=1)
+        u[begin:end] = np.tensordot(shares / shares.sum(), values[:, begin:end], axes=1)
     return rows, np.maximum(u / support_of(sets, u[None, ...])[0][0][:, None], TINY)

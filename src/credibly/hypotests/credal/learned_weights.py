@@ -113,10 +113,8 @@ def held_out_share(learned: HostArray, mean: HostArray) -> float:
 def _kept_spread(tested: Array, mean: Array, seen: Classes) -> float:
     """Return the factor that gives deviations of the learned combination from the mean their true spread."""
     labels = to_host(seen.values)[0].astype(np.int64)[:, None]
-    learned_share, equal = (
-        np.take_along_axis(to_host(probs), labels, axis=1)[:, 0] for probs in (tested, mean)
-    )
-    return math.sqrt(held_out_share(learned_share, equal))
+    likely = (np.take_along_axis(to_host(probs), labels, axis=1)[:, 0] for probs in (tested, mean))
+    return math.sqrt(held_out_share(*likely))
 
 
 _ARRAYS = 3  # of (replicates, n, k) alive at once while combinations of folds are put in order
@@ -152,9 +150,9 @@ def learned_test(
             f"got refit=True with the {learner.name} learner",
             "Use refit=False, or a light learner.",
         )
-    made = set_features(task.points.probs) if features is None else check_features(features, task.given)
+    columns = set_features(task.points.probs) if features is None else check_features(features, task.given)
     points, labels = learner.points(task.points), task.observed.values[0, :]
-    lesson = Lesson(points, made, labels, task.seed, task.codes, task.progress)
+    lesson = Lesson(points, columns, labels, task.seed, task.codes, task.progress)
     parts, whole = random_parts(n, split, cv, task.seed, task.codes), np.arange(n)
     *fits, source = _learned(learner, lesson, parts if cv is None else [*parts, Split(whole, whole)])
     fits = fits or [source]
@@ -174,7 +172,7 @@ def learned_test(
         task.seed,
         learner,
         source.fit,
-        None if features is None else int(made.shape[1]),
+        None if features is None else int(columns.shape[1]),
     )
     rows = np.sort(np.concatenate([fit.part.test for fit in fits]))
     notes = [*task.points.notes]

@@ -18,10 +18,10 @@ from credibly._arrays.errors import UnsupportedError
 from credibly._arrays.namespace import Array, HostArray, is_numpy, tiles, to_host
 from credibly._arrays.philox import Seed, as_seed
 from credibly._arrays.progress import Progress, tell
-from credibly.hypotests.calibration.calibration_test import calibration_test, observed_classes
+from credibly.hypotests.calibration.calibration_test import calibration_test
 from credibly.hypotests.resampling.loop import resampled_values
 from credibly.hypotests.resampling.pvalues import omnibus, settled, single_result
-from credibly.hypotests.resampling.replicates import Replicates
+from credibly.hypotests.resampling.replicates import Replicates, observed_classes
 from credibly.learners.points import Points, as_class_predictions, points_of
 from credibly.predictions import Classes, ClassPredictions, Ensemble, Point, cluster_codes, paired
 from credibly.predictions.passes import without_graph
@@ -186,7 +186,7 @@ def kernel_values(statistic: Skce, probs: HostArray, labels: Classes) -> HostArr
     rows, scale = np.arange(n), -1.0 / float(statistic.bandwidth)
     classes = to_host(labels.values).astype(np.int64)
     grid = list(tiles(n, _TILE))
-    values_of_pairs_of_rows = np.empty(b)
+    errors = np.empty(b)
     for d in range(b):
         places = np.ascontiguousarray(probs[d])
         residual = np.negative(places)
@@ -199,12 +199,12 @@ def kernel_values(statistic: Skce, probs: HostArray, labels: Classes) -> HostArr
             kernel[:, inside:] *= 2.0
             kernel[rows[:inside], rows[:inside]] = 0.0
             total += np.vdot(residual[part], kernel @ residual[part.start :])
-        values_of_pairs_of_rows[d] = total
-    return np.asarray(values_of_pairs_of_rows / (n * (n - 1)))
+        errors[d] = total
+    return np.asarray(errors / (n * (n - 1)))
 
 
 def counted_in_pairs(statistic: CellStatistic) -> bool:
-    """Tell whether bins do not depend on the predictions, so that those of many can be counted at once."""
+    """Tell whether bins are fixed, so that many predictions can be counted at once."""
     if not isinstance(statistic, BinnedStatistic):
         return False
     return statistic.binning == "equal_width" and "square" not in statistic.needs

@@ -53,8 +53,12 @@ from credibly.credal.extreme_points import vertices
 from credibly.credal.filling import nearest_distribution
 from credibly.credal.objectives import value
 from credibly.credal.sets import CredalSet, as_set
-from credibly.hypotests.calibration.calibration_test import require_resamples
-from credibly.hypotests.resampling.pvalues import acceptance_region, monte_carlo_pvalue, result_of
+from credibly.hypotests.resampling.pvalues import (
+    acceptance_region,
+    monte_carlo_pvalue,
+    require_resamples,
+    result_of,
+)
 from credibly.hypotests.resampling.replicates import Replicates
 from credibly.predictions import (
     Belief,
@@ -80,7 +84,7 @@ TOLERANCE = 1e-9
 """Certified error of a divergence per rater."""
 
 PRIOR_RATERS = 2.0
-"""Raters that stand beside the others of an instance before its direction is read from them."""
+"""Imagined raters that are added to the others of an instance when its direction is estimated."""
 
 PRIOR_FLATNESS = 0.25
 """Their labels: this share spread evenly over the possible classes, the rest as the mean prediction."""
@@ -331,7 +335,7 @@ def validity_test(
         tell(report, rows.stop, n)
     slack = _slack(raters)
     below = np.searchsorted(np.sort(largest), deviance - slack, side="left")
-    # the null of the largest deviance is another one than that of an instance by itself
+    # the largest deviance has another null distribution than the deviance of one instance
     adjusted = np.maximum((1 + n_resamples - below) / (1 + n_resamples), pvalues)
     ties = _EVIDENCE_ERROR * float(np.sqrt((raters.astype(np.float64) ** 2).sum()))
     pvalue, interval = monte_carlo_pvalue(float(totals[0]) - ties, totals[1:], "greater")

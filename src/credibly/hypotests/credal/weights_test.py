@@ -12,11 +12,12 @@ from credibly._arrays.errors import InputError, UnsupportedError, one_of, requir
 from credibly._arrays.namespace import as_float64, to_host
 from credibly._arrays.philox import takes_rng
 from credibly._arrays.progress import Progress, as_progress
-from credibly.hypotests.calibration.calibration_test import named_statistics, require_resamples
+from credibly.hypotests.calibration.calibration_test import named_statistics
 from credibly.hypotests.credal.combinations import MeanCombination
 from credibly.hypotests.credal.constant_weights import constant_test
 from credibly.hypotests.credal.learned_weights import learned_test
 from credibly.hypotests.credal.task import HYPOTHESES, SetTask, WeightsTask
+from credibly.hypotests.resampling.pvalues import require_resamples
 from credibly.learners.linear import BoundaryLearner, GatingLearner, Learner
 from credibly.learners.points import DRAWS
 from credibly.predictions import Ensemble

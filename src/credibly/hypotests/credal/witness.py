@@ -67,8 +67,8 @@ Column = tuple[str, int | None, HostArray]
 """What a condition may be about: its name, the class in it, a value per instance."""
 
 _NOTICEABLE = 0.02  # log odds of a bet below which a row is not said to point anywhere
-_LEAST_ROWS = 5  # of a direction that is told
-_CLEAR_CUT = 0.35  # share of rows inside minus outside of a condition, above which it is told
+_LEAST_ROWS = 5  # of a direction that is reported
+_CLEAR_CUT = 0.35  # share of rows inside minus outside of a condition, above which it is reported
 
 
 @takes_rng
@@ -171,9 +171,9 @@ def tested_witness(
         rows, u = witness_of(hosted, scores, bets, labels, order, codes)
         if not rows.size:
             break
-        sets_of_rows, seen = hosted[rows], labels[rows]
+        tested_set, seen = hosted[rows], labels[rows]
         v = np.log(u)
-        tail = worst_tail(sets_of_rows, v, seen)
+        tail = worst_tail(tested_set, v, seen)
         paid = v[np.arange(rows.size), seen]
         if codes is not None:
             tail = _of_clusters(tail, codes[rows])
@@ -186,12 +186,12 @@ def tested_witness(
         tell(report, at + 1, ORDERS)
     ruled_out = upper[np.arange(n), labels] <= 0  # by every law in the set: no truth in it explains them
     evalue = float(np.exp(np.minimum(evalues, 700.0)).mean()) if evalues else 1.0
-    scores_of_orders = [tail.score for tail in tails]
+    order_scores = [tail.score for tail in tails]
     if ruled_out.any():
-        scores_of_orders, evalue = [_HIGHEST], np.inf
+        order_scores, evalue = [_HIGHEST], np.inf
     looked_at = np.maximum(tested, 1)
     logs, excess = logs / looked_at[:, None], np.where(tested > 0, summed / looked_at, np.nan)
-    score = float(np.mean(scores_of_orders)) if scores_of_orders else _LOWEST
+    score = float(np.mean(order_scores)) if order_scores else _LOWEST
     statistic = float(np.mean([tail.excess.mean() for tail in tails])) if tails else 0.0
     # what no distribution allows is no matter of chance, however few clusters there are
     least = 0.0 if codes is None or ruled_out.any() else smallest_pvalue(number)
@@ -205,7 +205,7 @@ def tested_witness(
         hypothesis=TRUTH_IN_SET[condition],
         statistic_name="witness",
         statistic=statistic,
-        pvalue=max(float(ndtr(-score)) if scores_of_orders else 1.0, least),
+        pvalue=max(float(ndtr(-score)) if order_scores else 1.0, least),
         tail="greater",
         acceptance_region=(-np.inf, _normal_score(0.05) * spread),
         effect_size=statistic,
@@ -220,7 +220,7 @@ def tested_witness(
             given=condition,
             evalue=evalue,
             exact_pvalue=min(1.0, 1.0 / max(evalue, 1e-300)),
-            scores=np.array(scores_of_orders),
+            scores=np.array(order_scores),
             excess=excess,
             smallest_pvalue=min((tail.smallest for tail in tails), default=1.0),
             directions=directions(hosted, view.classes, columns, logs, tested > 0, labels),
@@ -420,8 +420,8 @@ class WitnessCombination(Combination):
         predictions = as_predictions(predictions)
         credal = as_set(predictions, n_samples=self.n_draws, rng=self.seed)
         hosted = _on_host(credal)
-        wanted = None if self.view.centre is None else len(self.view.centre)
-        chosen = features_as_tested(features, wanted, predictions)
+        n_features = None if self.view.centre is None else len(self.view.centre)
+        chosen = features_as_tested(features, n_features, predictions)
         scores = self.view.scores(hosted, None if chosen is None else to_host(as_float64(chosen)))
         g = np.mean([scores.probs(slopes) for slopes in self.slopes], axis=0)
         return Point._trusted(like(nearest_to(hosted, np.maximum(g, TINY)), credal._leading))

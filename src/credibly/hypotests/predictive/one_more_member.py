@@ -155,9 +155,8 @@ def _of_members(predictions: Predictions, members: list[int]) -> Predictions:
     def kept(array: Array, axis: int) -> Array:
         return namespace(array).take(array, like(np.array(members), array), axis=axis)
 
-    others = predictions.replace_rows(
-        **{name: kept(array, 1) for name, array in predictions.row_arrays().items()}
-    )
+    arrays = {name: kept(array, 1) for name, array in predictions.row_arrays().items()}
+    others = predictions.replace_rows(**arrays)
     weights = getattr(predictions, "weights", None)
     if weights is not None:
         others._set(weights=None if len(members) == 1 else normalised(kept(as_float64(weights), 0)))
@@ -300,9 +299,9 @@ def _by_spread(table: HostArray, shares: HostArray, number: float) -> float | No
     if number < _FEWEST or not np.isfinite(table).all():
         return None
     drawn = table[:, 1:]
-    apart = table[:, 0] - drawn.mean(axis=1)
-    centre = float(shares @ apart)
-    between = float(shares @ (apart - centre) ** 2) / (1.0 - 1.0 / number)
+    deviation = table[:, 0] - drawn.mean(axis=1)
+    centre = float(shares @ deviation)
+    between = float(shares @ (deviation - centre) ** 2) / (1.0 - 1.0 / number)
     within = float(shares @ drawn.var(axis=1, ddof=1)) if drawn.shape[1] > 1 else 0.0
     variance = (1.0 + 1.0 / number) * between + within
     if not variance > 0:

@@ -201,7 +201,7 @@ def hypothesis_check(
 
 
 def of_any_member(checks: Sequence[HypothesisCheck]) -> HypothesisCheck:
-    """Return the check of "one of the members drew all labels" from those of every member.
+    """Combine the checks of every member into one of "one of the members drew all labels".
 
     It is rejected where each of them is, so the largest p-value counts.
     """

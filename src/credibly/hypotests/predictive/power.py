@@ -149,16 +149,13 @@ def simulate_power(
         sources = [LabelSource.under(name, seed, n_repeats, changed, changed) for name in values]
         (answer,) = answers([Request(targets, rows, sources, n_repeats, by_members=True)])
         for name, drawn in zip(values, answer, strict=True):
-            for at, drawn_statistic in enumerate(drawn):
-                pvalues = [
-                    two_sided_pvalues(drawn_statistic.values[1:], nulls[at][1:]) for nulls in values[name]
-                ]
+            for at, resampled in enumerate(drawn):
+                observed = resampled.values[1:]
+                pvalues = [two_sided_pvalues(observed, nulls[at][1:]) for nulls in values[name]]
                 power[name][at, place] = float(np.mean(np.max(pvalues, axis=0) <= level))
         tell(progress, place + 1, amounts.size)
-    curves = {
-        name: {statistic.name: shares_of_statistics[at] for at, statistic in enumerate(statistics)}
-        for name, shares_of_statistics in power.items()
-    }
+    names = [statistic.name for statistic in statistics]
+    curves = {name: dict(zip(names, shares, strict=True)) for name, shares in power.items()}
     intervals = {
         name: {
             name_of_statistic: np.array(

@@ -19,7 +19,7 @@ from credibly._arrays.errors import one_of, require_type
 from credibly._arrays.namespace import HostArray, as_float64, to_host
 from credibly._arrays.philox import Seed, as_seed, takes_rng
 from credibly._arrays.progress import Progress, as_progress
-from credibly.hypotests.calibration.calibration_test import require_distinct, require_resamples
+from credibly.hypotests.calibration.calibration_test import require_distinct
 from credibly.hypotests.predictive.one_more_member import (
     left_out_requests,
     left_out_sources,
@@ -43,6 +43,7 @@ from credibly.hypotests.resampling.choices import (
     with_label_as_member,
 )
 from credibly.hypotests.resampling.loop import Resampled, targets_of
+from credibly.hypotests.resampling.pvalues import require_resamples
 from credibly.hypotests.resampling.replicates import Hypothesis, LabelSource
 from credibly.hypotests.resampling.requests import Asking, Request, answered
 from credibly.hypotests.resampling.wild import wild
@@ -178,7 +179,7 @@ def predictive_check(
     )
     drawn = (n_resamples, seed, report)
     check = answered(
-        asking_check(rows, statistics, *drawn, hypothesis=hypothesis, grouped=True, rater_notes=notes)
+        asking_check(rows, statistics, *drawn, hypothesis=hypothesis, grouped=True, more_notes=notes)
     )
     forget(rows)
     return check
@@ -193,7 +194,7 @@ def asking_check(
     *,
     hypothesis: Literal["both", "bayesian", "independent"] = "both",
     grouped: bool,
-    rater_notes: tuple[str, ...] = (),
+    more_notes: tuple[str, ...] = (),
 ) -> Asking[PredictiveCheck]:
     """Return the check of rows, and of their groups where `grouped`; see :func:`predictive_check`."""
     require_single(rows.example, "`predictive_check`")
@@ -217,10 +218,12 @@ def asking_check(
     sources = [source for name in names for source in LabelSource.each(name, seed, n_resamples, predictions)]
     sizes = () if grouping is None else grouping.sizes
     # of joint draws the labels are one of m + 1 already
-    apart = left_out_sources(predictions, seed, n_resamples) if "bayesian" in names and not joint else []
+    without_member = (
+        left_out_sources(predictions, seed, n_resamples) if "bayesian" in names and not joint else []
+    )
     if together is None:
         targets = targets_of(chosen, rows, sizes)
-        leaving = left_out_requests(targets, rows, apart)
+        leaving = left_out_requests(targets, rows, without_member)
         drawn = Request(targets, rows, sources, n_resamples, progress, by_members=True)
         values, *rest = yield [drawn, *leaving]  # all at once: an evaluation asks once
         without = left_out_values(targets, leaving, rest)
@@ -230,7 +233,7 @@ def asking_check(
             _signed(chosen, parts, together, source.seed, n_resamples, source.members, progress)
             for source in sources
         ]
-        drawers = np.zeros(vectors_per_member(apart) if apart else 0, dtype=np.intp)
+        drawers = np.zeros(vectors_per_member(without_member) if without_member else 0, dtype=np.intp)
         signed = [  # there is one drawer: whoever the predictions lack
             _signed(
                 chosen,
@@ -240,17 +243,17 @@ def asking_check(
                 drawers.size,
                 drawers,
             )
-            for source in apart
+            for source in without_member
         ]
         without = [[resampled.values for resampled in line] for line in zip(*signed, strict=True)]
-    one_more = [one_more_pvalue(values_without, apart, predictions) for values_without in without]
+    one_more = [one_more_pvalue(values_without, without_member, predictions) for values_without in without]
     settings = {"n_resamples": int(n_resamples), "seed": list(seed), "hypothesis": hypothesis}
     every: dict[Hypothesis, list[HypothesisCheck]] = {name: [] for name in names}
     totals: dict[Hypothesis, list[list[HostArray]]] = {name: [] for name in names}
-    notes = [*predictions.notes, *rater_notes, *left_out]
+    notes = [*predictions.notes, *more_notes, *left_out]
     numbers = None if together is None else _numbers(parts, together)
     for source, resampled in zip(sources, values, strict=True):
-        more = one_more if apart and source.hypothesis == "bayesian" else None
+        more = one_more if without_member and source.hypothesis == "bayesian" else None
         check = hypothesis_check(source, stored, chosen, resampled, grouping, settings, numbers, more)
         every[source.hypothesis].append(check)
         totals[source.hypothesis].append([resampled.values for resampled in resampled[: len(chosen)]])
@@ -303,7 +306,7 @@ def _numbers(parts: Sequence[Rows], clusters: Clusters) -> list[int]:
 
 
 def _chosen(predictions: Predictions, statistics: Any) -> tuple[list[Statistic], list[str]]:
-    """Return the statistics, and what is to be said about those chosen by default."""
+    """Return the statistics, and notes about those chosen by default."""
     left_out: list[str] = []
     if statistics is None:
         statistics = CLASS_STATISTICS if isinstance(predictions, ClassPredictions) else REAL_STATISTICS

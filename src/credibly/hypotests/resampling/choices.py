@@ -64,7 +64,7 @@ from credibly.statistics.subsampled import Subsampled
 Bind = Callable[[Predictions], Bound]
 
 
-def pooled(rows: Dataset, seed: Seed, *, shared: bool, changed: Samples | None = None) -> Dataset:
+def as_pools(rows: Dataset, seed: Seed, *, shared: bool, changed: Samples | None = None) -> Dataset:
     """Return rows of draws as pools, and the observed label as the first choice.
 
     Parameters
@@ -285,7 +285,7 @@ def require_drawable(predictions: Predictions, chosen: Sequence[Statistic]) -> N
     """Raise where a statistic needs more of a label than quantiles say; one row tells."""
     for statistic in chosen if isinstance(predictions, Quantiles) else ():
         whole = statistic.inner if isinstance(statistic, Subsampled) else statistic
-        if whole.traits.reduction != "pairwise":  # those of pairs look at cells
+        if whole.traits.reduction != "pairwise":  # statistics of pairs look at cells
             require_cells(predictions, whole.bind(predictions[:1]))
 
 

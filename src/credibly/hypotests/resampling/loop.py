@@ -135,9 +135,8 @@ def targets_of(
                 targets.append(Target(statistic.bind, level, finish, False, None, statistic))
                 continue
             plan = planned([statistic], part)[0].plan if whole is None else statistic.plan(part)
-            targets.append(
-                Target(partial(statistic.bind, plan=plan), level, finish, additive, plan, statistic)
-            )
+            bind = partial(statistic.bind, plan=plan)
+            targets.append(Target(bind, level, finish, additive, plan, statistic))
     return targets
 
 
@@ -157,7 +156,7 @@ class Wish:
         return len(self.finishes) - 1
 
     def see(self, bound: Bound, state: State) -> None:
-        """Finish the sums of some replicates; the first of all are those of the observed labels."""
+        """Finish the sums of some replicates; the observed labels come first."""
         if not self.values and self.target.additive:
             first = {name: np.asarray(to_host(value[:1, ...])) for name, value in state.items()}
             self.observed = State(first)
@@ -197,9 +196,8 @@ def jobs_of(
     With `whole`, targets of groups are bound to all rows, too.
     """
     predictions = dataset.predictions
-    inside = (
-        _rows_of_groups(dataset) if any(target.group is not None for target in targets) and not whole else {}
-    )
+    grouped = not whole and any(target.group is not None for target in targets)
+    inside = _rows_of_groups(dataset) if grouped else {}
     jobs = []
     for place, target in enumerate(targets):
         if target.key not in known:
@@ -216,11 +214,11 @@ def jobs_of(
 
 
 def as_replicates_see(
-    asked: Sequence[tuple[Draw, Sequence[Target]]], rows: Dataset, n_resamples: int, *, whole: bool = False
+    sources: Sequence[tuple[Draw, Sequence[Target]]], rows: Dataset, n_resamples: int, *, whole: bool = False
 ) -> Iterator[tuple[Draw, Dataset, list[Job]]]:
     """Yield every source with the rows as it sees them, and its targets bound to them."""
     seen: tuple[Hashable, Dataset, dict[Hashable, Job]] | None = None
-    for draw, targets in asked:
+    for draw, targets in sources:
         key = draw.view(rows) if isinstance(draw, LabelSource) else id(draw)
         if seen is None or seen[0] != key:
             seen = key, draw.pose(rows) if isinstance(draw, LabelSource) else rows, {}
@@ -237,7 +235,7 @@ def sharing_work(jobs: Sequence[Job]) -> list[list[Job]]:
 
 
 def states_of(shared: Sequence[Sequence[Job]], batch: Any) -> Iterator[tuple[Job, State]]:
-    """Yield the sums of all jobs, of which some share their work."""
+    """Yield the sums of all jobs; some share their work."""
     for jobs in shared:
         first, *others = (job.bound for job in jobs)
         yield from zip(jobs, first.states_with(others, jobs[0].labels(batch)), strict=True)

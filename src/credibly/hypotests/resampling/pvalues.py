@@ -24,16 +24,27 @@ import numpy as np
 from scipy.special import chdtrc
 
 from credibly._arrays.binomial import clopper_pearson
-from credibly._arrays.errors import UnsupportedError
+from credibly._arrays.errors import UnsupportedError, require, require_positive
 from credibly._arrays.namespace import HostArray
 from credibly.predictions.clusters import Clusters
 from credibly.results.base import Tail
 from credibly.results.tests import HypotestResult, smallest_pvalue
 from credibly.statistics.protocol import Bound, State
 
+MOST_RESAMPLES = 10_000_000
+
 _TIE = Bound.rounding
 
 _EQUAL = 64 * float(np.finfo(np.float64).eps)
+
+
+def require_resamples(n_resamples: int) -> None:
+    """Raise unless there is at least one replicate and the values of all of them can be kept."""
+    require_positive("`n_resamples`", n_resamples, "Try 999.")
+    remedy = "Try 9999: it gives p-values down to 0.0001."
+    require(
+        n_resamples <= MOST_RESAMPLES, f"must be at most {MOST_RESAMPLES}", remedy, n_resamples=n_resamples
+    )
 
 
 def settled(values: HostArray, term_size: float, n: int, rounding: float = _TIE) -> HostArray:
@@ -176,7 +187,7 @@ def require_numbers(values: HostArray, name: str) -> None:
 
 
 def level_beside(others: Iterable[float], level: float) -> float:
-    """Return the level at which one test is judged beside others, so that one error rate holds for all.
+    """Return the level at which to judge one of several tests, so that one error rate holds for all.
 
     Holm (1979): of m tests each is judged at level / (m - r), where r of the others are rejected before it,
     the smallest p-value first. Any true hypothesis is rejected with probability `level` at most.
@@ -206,7 +217,7 @@ def result_of(
 ) -> HypotestResult[Any]:
     """Make a result from the values of a number, the observation first.
 
-    `bounds` are those of its acceptance region; `told` are the other fields, or such that are known better.
+    `bounds` limit the acceptance region; `fields` are others, which replace computed ones.
     P-value and Monte-Carlo interval are not below what signs of ``n_clusters`` can reach.
     """
     observed, null = float(values[0]), values[1:]
@@ -223,12 +234,12 @@ def result_of(
         "z_score": z_score,
         "n_resamples": null.size,
     }
-    made = HypotestResult(**(usual | fields))
-    if made.n_clusters is None or made.pvalue_interval is None:
-        return made
-    least = smallest_pvalue(made.n_clusters)
-    low, high = (max(end, least) for end in made.pvalue_interval)
-    return dataclasses.replace(made, pvalue=max(made.pvalue, least), pvalue_interval=(low, high))
+    result = HypotestResult(**(usual | fields))
+    if result.n_clusters is None or result.pvalue_interval is None:
+        return result
+    least = smallest_pvalue(result.n_clusters)
+    low, high = (max(end, least) for end in result.pvalue_interval)
+    return dataclasses.replace(result, pvalue=max(result.pvalue, least), pvalue_interval=(low, high))
 
 
 def single_result(

@@ -24,7 +24,7 @@ import dataclasses
 import math
 from collections.abc import Callable, Hashable
 from functools import cached_property, lru_cache, partial
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 
@@ -50,13 +50,13 @@ from credibly._arrays.philox import Seed, Stream, Uniforms, torch_pieces, torch_
 from credibly._arrays.sums import add_mask
 from credibly.hypotests.resampling.choices import (
     Drawn,
+    as_pools,
     cell_codes,
     drawn_cells,
     drawn_choices,
     in_cells,
     is_joint,
     is_stratified,
-    pooled,
 )
 from credibly.predictions import (
     Classes,
@@ -65,6 +65,7 @@ from credibly.predictions import (
     Dirichlet,
     Ensemble,
     Gaussian,
+    InMemory,
     Predictions,
     Quantiles,
     RealPredictions,
@@ -72,6 +73,7 @@ from credibly.predictions import (
     Samples,
     as_point,
     label_dtype,
+    one_rater,
 )
 from credibly.predictions.quantiles import positions
 from credibly.predictions.samples import Pool
@@ -429,7 +431,7 @@ class LabelSource:
         if isinstance(rows.predictions, Samples):
             changed = self._own(rows) if self.predictions is not None else None
             assert changed is None or isinstance(changed, Samples)
-            return pooled(rows, self.seed, shared=self.members is not None, changed=changed)
+            return as_pools(rows, self.seed, shared=self.members is not None, changed=changed)
         return in_cells(rows) if isinstance(rows.predictions, Quantiles) else rows
 
     def _own(self, rows: Dataset) -> Predictions:
@@ -515,3 +517,20 @@ def drawn_by_members(probs: Array, members: HostArray, seed: Seed, first_row: in
         return Classes(namespace(probs).concat(drawn, axis=0), int(probs.shape[-1]))
 
     return Drawn(labels, on_accelerator(probs))
+
+
+def observed_classes(
+    predictions: Predictions, labels: Any, test: str, seed: Seed
+) -> tuple[Classes, tuple[str, ...]]:
+    """Return one class per instance, and a note if it was drawn from several raters."""
+    if not isinstance(predictions, ClassPredictions):
+        raise InputTypeError(
+            f"`{test}`",
+            "needs class predictions",
+            f"got {type(predictions).__name__}",
+            "Test real-valued predictions with `calibration_test` or `predictive_check`.",
+        )
+    rows, notes = one_rater(InMemory(Dataset(predictions, labels)), seed)
+    batch = rows.example.batch
+    assert isinstance(batch, Classes)
+    return batch, notes

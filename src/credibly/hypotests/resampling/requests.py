@@ -114,20 +114,19 @@ def side_by_side(askings: Sequence[Asking[Any]]) -> Asking[list[Any]]:
         place: partial(next, asking) for place, asking in enumerate(askings)
     }
     while steps:
-        asked: dict[int, Sequence[Request]] = {}
+        new_requests: dict[int, Sequence[Request]] = {}
         for place, step in steps.items():
             try:
-                asked[place] = step()
+                new_requests[place] = step()
             except StopIteration as end:
                 results[place] = end.value
             except UnsupportedError as error:
                 results[place] = error
-        received = iter(
-            (yield [request for requests in asked.values() for request in requests]) if asked else []
-        )
+        all_requests = [request for requests in new_requests.values() for request in requests]
+        received = iter((yield all_requests) if new_requests else [])
         steps = {
             place: partial(askings[place].send, [next(received) for _ in requests])
-            for place, requests in asked.items()
+            for place, requests in new_requests.items()
         }
     return [results[place] for place in range(len(askings))]
 
@@ -137,18 +136,16 @@ def answers(requests: Sequence[Request]) -> list[Answer]:
     alike: dict[tuple[int, int], list[Request]] = {}
     for request in requests:
         alike.setdefault((id(request.rows), request.n_resamples), []).append(request)
-    by_request = {
-        id(request): answer
-        for group in alike.values()
-        for request, answer in zip(group, _joint(group), strict=True)
-    }
+    by_request: dict[int, Answer] = {}
+    for group in alike.values():
+        by_request |= zip(map(id, group), _joint(group), strict=True)
     return [by_request[id(request)] for request in requests]
 
 
 def _joint(requests: Sequence[Request]) -> list[Answer]:
-    """Answer requests over the same rows; progress is told to the first of them."""
+    """Answer requests over the same rows; the first of them receives the progress."""
     sources: list[tuple[Draw, dict[Hashable, Wish]]] = []
-    wanted = []
+    parts_of_wishes = []
     for request in requests:
         for draw in request.draws:
             wishes = next((known_wishes for known, known_wishes in sources if _same(known, draw)), None)
@@ -156,12 +153,11 @@ def _joint(requests: Sequence[Request]) -> list[Answer]:
                 wishes = {}
                 sources.append((draw, wishes))
             every = [wishes.setdefault(target.key, Wish(target)) for target in request.targets]
-            wanted.append(
-                [(wish, wish.add(target)) for wish, target in zip(every, request.targets, strict=True)]
-            )
-    asked = [(draw, list(wishes.values())) for draw, wishes in sources]
-    _evaluate(asked, requests[0], any(request.by_members for request in requests))
-    read = iter([[wish.found(at) for wish, at in line] for line in wanted])
+            pairs = zip(every, request.targets, strict=True)
+            parts_of_wishes.append([(wish, wish.add(target)) for wish, target in pairs])
+    drawn_wishes = [(draw, list(wishes.values())) for draw, wishes in sources]
+    _evaluate(drawn_wishes, requests[0], any(request.by_members for request in requests))
+    read = iter([[wish.found(at) for wish, at in line] for line in parts_of_wishes])
     return [[next(read) for _ in request.draws] for request in requests]
 
 
@@ -173,14 +169,14 @@ def _same(draw: Draw, other: Draw) -> bool:
     return draw is other or (kept and draw.seed == other.seed)
 
 
-def _evaluate(asked: Sequence[tuple[Draw, list[Wish]]], first: Request, by_members: bool) -> None:
+def _evaluate(sources: Sequence[tuple[Draw, list[Wish]]], first: Request, by_members: bool) -> None:
     """Evaluate everything that sources are asked for."""
     rows, n_resamples, progress = first.rows, first.n_resamples, first.progress
     whole, predictions = rows.loaded(), rows.example.predictions
     # shares of labels at quantiles, which have no statistic of their own, make no tables of mixtures
     tables = max(
         sum(wish.target.statistic is not None or not isinstance(predictions, Gaussian) for wish in wishes)
-        for _, wishes in asked
+        for _, wishes in sources
     )
     fits = whole is not None and (
         len(whole) <= rows_at_once(predictions, tables)
@@ -193,7 +189,7 @@ def _evaluate(asked: Sequence[tuple[Draw, list[Wish]]], first: Request, by_membe
     summed, rest = (
         [
             (draw, some)
-            for draw, wishes in asked
+            for draw, wishes in sources
             if (some := [wish for wish in wishes if is_summed(wish) is kind])
         ]
         for kind in (True, False)
@@ -224,7 +220,7 @@ def _is_part(wish: Wish) -> bool:
 
 
 class _Kept(State):
-    """Labels as they are: what follows in the order of rows is put beside them."""
+    """Labels as they are; addition appends the labels of the rows that follow."""
 
     def __add__(self, other: State) -> _Kept:
         return _Kept({name: np.concatenate([self[name], other[name]], axis=1) for name in self})
@@ -258,9 +254,8 @@ class _Work:
         chunk = dataclasses.replace(chunk, predictions=predictions)
         notes = as_point(predictions)[1] if isinstance(predictions, ClassPredictions) else predictions.notes
         parts: dict[str, list[State]] = defaultdict(list)
-        every = as_replicates_see(
-            [(source.draw, source.targets) for source in self.asked], chunk, self.n_resamples
-        )
+        draws = [(source.draw, source.targets) for source in self.asked]
+        every = as_replicates_see(draws, chunk, self.n_resamples)
         for order, (draw, seen, jobs) in enumerate(every):
             drawing = draw(seen) if self.reps.stop else None
             kept_rows, shared = _inside(self.asked[order].picked, chunk), sharing_work(jobs)
@@ -300,22 +295,23 @@ def _stacked(states: Sequence[State]) -> State:
 
 
 def _in_parts(
-    asked: Sequence[tuple[Draw, Sequence[Wish]]], rows: Rows, n_resamples: int, progress: Progress | None
+    sources: Sequence[tuple[Draw, Sequence[Wish]]], rows: Rows, n_resamples: int, progress: Progress | None
 ) -> None:
     """Merge the sums of every replicate over datasets; statistics of some rows see the labels drawn there."""
     example, part = rows.example, slice(0, min(_FEW, len(rows.example)))
     few = Dataset(example.predictions[part], example.batch.rows(part))
     sums, rest = (
-        [[wish for wish in wishes if _is_part(wish) is kind] for _, wishes in asked] for kind in (False, True)
+        [[wish for wish in wishes if _is_part(wish) is kind] for _, wishes in sources]
+        for kind in (False, True)
     )
     work = tuple(
         _Asked(draw, tuple(wish.target for wish in wishes), _picked(others))
-        for (draw, _), wishes, others in zip(asked, sums, rest, strict=True)
+        for (draw, _), wishes, others in zip(sources, sums, rest, strict=True)
     )
-    wanted = [(source.draw, source.targets) for source in work]
+    draws = [(source.draw, source.targets) for source in work]
     numbers = sum(0 if source.picked is None else source.picked.size for source in work) + sum(
         math.prod(value.shape)
-        for _, dataset, jobs in as_replicates_see(wanted, few, n_resamples, whole=True)
+        for _, dataset, jobs in as_replicates_see(draws, few, n_resamples, whole=True)
         for job in jobs
         for value in job.bound.state(dataset.batch).values()
     )
@@ -324,7 +320,7 @@ def _in_parts(
         report = None if progress is None else partial(share_of_replicates, progress, reps, n_resamples)
         (total,) = rows.merged([_Work(work, reps, n_resamples)], report)
         noted = dataclasses.replace(few, predictions=_noted(few.predictions, total.notes))
-        for order, (_, _, jobs) in enumerate(as_replicates_see(wanted, noted, n_resamples, whole=True)):
+        for order, (_, _, jobs) in enumerate(as_replicates_see(draws, noted, n_resamples, whole=True)):
             for job in jobs:
                 sums[order][job.place].see(job.bound, total.states[_name(order, job.place)])
             if rest[order]:
@@ -363,7 +359,7 @@ def _stored(observed: Any, drawn: Array, reps: slice) -> Any:
 
 
 def _noted(predictions: Predictions, notes: tuple[str, ...]) -> Predictions:
-    """Return predictions with the notes of all rows; what `mean` adds to them is said by `mean` again."""
+    """Return predictions with the notes of all rows, without the note that `mean` adds again."""
     other = predictions.replace_rows()
     mean_note = getattr(predictions, "mean_note", None)
     other._set(notes=tuple(note for note in notes if note != mean_note))

@@ -31,7 +31,7 @@ from credibly._arrays.errors import UnsupportedError
 from credibly._arrays.namespace import HostArray, as_float64, rows_within_budget, tiles, to_host
 from credibly._arrays.philox import Seed, Stream, Uniforms
 from credibly._arrays.progress import Progress, tell
-from credibly.hypotests.resampling.choices import Bind, bound_to, drawing_notes, is_stratified, pooled
+from credibly.hypotests.resampling.choices import Bind, as_pools, bound_to, drawing_notes, is_stratified
 from credibly.hypotests.resampling.loop import Finish, Resampled
 from credibly.hypotests.resampling.replicates import member_probs
 from credibly.predictions import ClassPredictions, Dataset, InMemory, Labels, Predictions, Rows, Samples
@@ -80,7 +80,7 @@ def bound_in_clusters(bind: Bind, rows: Dataset, seed: Seed) -> tuple[Bound, Lab
     bound = bind(rows.predictions)
     if not (isinstance(rows.predictions, Samples) and isinstance(bound, Linear)):
         return bound, rows.batch
-    chosen = pooled(rows, seed, shared=False)
+    chosen = as_pools(rows, seed, shared=False)
     bound_to_pools = bound_to(bind, chosen.predictions, chosen.batch)
     bound_to_pools.notes = (*bound_to_pools.notes, *taken_notes(rows.predictions))
     return bound_to_pools, chosen.batch
@@ -116,11 +116,10 @@ class WildSums:
         """Return what a member's probabilities, taken as shares of labels, add in every cluster."""
         assert isinstance(chunk.predictions, ClassPredictions)
         batch, predictions = chunk.batch, chunk.predictions
-        probs = (
-            predictions.left_out
-            if isinstance(predictions, WithoutMember)
-            else member_probs(predictions)[:, member, :]
-        )
+        if isinstance(predictions, WithoutMember):
+            probs = predictions.left_out
+        else:
+            probs = member_probs(predictions)[:, member, :]
         every = (
             dataclasses.replace(batch, values=0 * batch.values + c, weights=as_float64(probs[:, c])[None, :])
             for c in range(predictions.n_classes)
@@ -194,7 +193,7 @@ def wild(
             if reps.start == 0:
                 values[name].append(evaluate(bound, expected, added, np.ones((1, clusters.number))))
             if members is None:
-                values[name].append(evaluate(bound, *bound.widened(expected, added), drawn))
+                values[name].append(evaluate(bound, *bound.widened_states(expected, added), drawn))
                 continue
             values_of_members = np.empty(len(drawn))
             for member in np.unique(members[reps]).tolist():
@@ -203,12 +202,11 @@ def wild(
                 moved = State(
                     {**expected, **{key: expected[key] + sums.sum(axis=0) for key, sums in drew.items()}}
                 )
-                apart = State({key: sums - drew[key] for key, sums in added.items()})
-                values_of_members[at] = evaluate(bound, *bound.widened(moved, apart), drawn[at])
+                deviations = State({key: sums - drew[key] for key, sums in added.items()})
+                values_of_members[at] = evaluate(bound, *bound.widened_states(moved, deviations), drawn[at])
             values[name].append(values_of_members)
-    return [
-        Resampled(states[statistic.name][0], np.concatenate(values[statistic.name])) for statistic in chosen
-    ]
+    names = [statistic.name for statistic in chosen]
+    return [Resampled(states[name][0], np.concatenate(values[name])) for name in names]
 
 
 def _all_at_once(statistic: Statistic, rows: Rows, clusters: Clusters) -> tuple[Bound, State, State]:
@@ -223,9 +221,8 @@ def _all_at_once(statistic: Statistic, rows: Rows, clusters: Clusters) -> tuple[
     bound = (
         statistic.bind_part(part.predictions, rows.n)
         if isinstance(statistic, Subsampled)
-        else statistic.bind(
-            part.predictions, statistic.plan(InMemory(part))
-        )  # weights count for the plan, too
+        # weights count for the plan, too
+        else statistic.bind(part.predictions, statistic.plan(InMemory(part)))
     )
     return bound, *bound.wild_sums(part.batch, clusters.codes(part.clusters), clusters.number)
 

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from credibly._arrays.errors import UnsupportedError, one_of
 from credibly.hypotests import calibration_test
-from credibly.hypotests.calibration.calibration_test import require_resamples
+from credibly.hypotests.resampling.pvalues import require_resamples
 from credibly.predictions import Point
 from credibly.statistics import Statistic
 from credibly.statistics.registry import as_statistic

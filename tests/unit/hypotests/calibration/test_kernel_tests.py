@@ -75,7 +75,7 @@ def test_progress_comes_between_blocks_of_rows(data: tuple, monkeypatch: pytest.
 
 def test_labels_beyond_the_budget_come_in_parts(data: tuple, monkeypatch: pytest.MonkeyPatch) -> None:
     plain = cr.calibration_test(*data, statistics="skce", n_resamples=25, rng=1)
-    monkeypatch.setattr(resampling, "rows_within_budget", lambda size, share=1.0: 7)
+    monkeypatch.setattr(resampling, "rows_within_budget", lambda size, share, like: 7)
     again = cr.calibration_test(*data, statistics="skce", n_resamples=25, rng=1)
     np.testing.assert_allclose(again.null_distribution, plain.null_distribution, rtol=1e-12)
 

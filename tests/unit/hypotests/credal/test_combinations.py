@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import credibly as cr
-from credibly.hypotests.credal.combinations import cut
+from credibly.hypotests.credal.combinations import regions_of
 from libraries import Library
 
 
@@ -33,7 +33,7 @@ def test_by_hand() -> None:
 
 def test_regions_are_a_partition_of_about_equal_parts() -> None:
     space = np.random.default_rng(0).normal(size=(500, 3))
-    parts = cut(space)
+    parts = regions_of(space)
     assert sorted(np.concatenate([rows for rows, _ in parts]).tolist()) == list(range(500))
     assert 8 <= len(parts) <= 16
     assert min(len(rows) for rows, _ in parts) >= 500 / 16
@@ -43,12 +43,12 @@ def test_regions_are_a_partition_of_about_equal_parts() -> None:
 
 
 def test_constant_and_tied_columns() -> None:
-    assert len(cut(np.ones((200, 2)))) == 1
+    assert len(regions_of(np.ones((200, 2)))) == 1
     tied = np.concatenate([np.zeros(150), np.arange(1, 51.0)])[:, None]
-    sizes = sorted(len(rows) for rows, _ in cut(tied))
+    sizes = sorted(len(rows) for rows, _ in regions_of(tied))
     assert sum(sizes) == 200
-    assert len(cut(tied)) > 1
-    assert len(cut(np.arange(10.0)[:, None])) == 1  # too few to halve
+    assert len(regions_of(tied)) > 1
+    assert len(regions_of(np.arange(10.0)[:, None])) == 1  # too few to halve
 
 
 def test_the_failing_corner_is_found_and_nothing_else() -> None:

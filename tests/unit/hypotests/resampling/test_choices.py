@@ -9,7 +9,7 @@ import scipy.stats
 import credibly as cr
 from credibly._arrays.philox import Stream, Uniforms, as_seed
 from credibly.hypotests.resampling import choices
-from credibly.hypotests.resampling.choices import drawn_choices, pooled
+from credibly.hypotests.resampling.choices import as_pools, drawn_choices
 from credibly.hypotests.resampling.replicates import LabelSource
 from credibly.predictions import Dataset
 from credibly.predictions.samples import LeftOut
@@ -123,7 +123,7 @@ def test_draws_of_a_mixture_are_different_draws_of_drawn_members() -> None:
     """Every label is compared with s draws, each of a member of its own; no draw is taken twice."""
     marked = np.arange(300 * 12.0).reshape(300, 3, 4)
     rows = Dataset(cr.Samples(marked), np.zeros(300))
-    pool = pooled(rows, SEED, shared=False).predictions
+    pool = as_pools(rows, SEED, shared=False).predictions
     taken = pool.values[:, 1:].astype(int)
     assert pool.shape == (4,)
     assert all(len(set(row)) == 4 for row in taken.tolist())
@@ -132,7 +132,7 @@ def test_draws_of_a_mixture_are_different_draws_of_drawn_members() -> None:
     assert scipy.stats.chisquare(np.bincount(members.ravel())).pvalue > 1e-3
     # two draws come from one member as often as two independent choices
     assert np.mean(members[:, 0] == members[:, 1]) == pytest.approx(1 / 3, abs=0.1)
-    part = pooled(rows.rows(slice(100, 200)), SEED, shared=False).predictions
+    part = as_pools(rows.rows(slice(100, 200)), SEED, shared=False).predictions
     assert np.array_equal(part.values, pool.values[100:200])
     notes = cr.calibration_test(cr.Samples(MEMBERS), LABELS, n_resamples=9, rng=0).notes
     assert any(
@@ -340,6 +340,6 @@ def test_labels_drawn_from_other_predictions_are_never_the_observed_one() -> Non
     given = cr.Samples(RNG.normal(size=(N, 3)))
     rows = Dataset(given, RNG.normal(size=N))
     for changed, fewest in ((None, 0), (cr.Samples(given.values + 1.0), 1)):
-        pool = pooled(rows, SEED, shared=False, changed=changed).predictions
+        pool = as_pools(rows, SEED, shared=False, changed=changed).predictions
         chosen = drawn_choices(pool, SEED).labels(slice(0, 200)).values
         assert np.unique(chosen).tolist() == list(range(fewest, 4))

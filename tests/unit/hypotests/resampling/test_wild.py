@@ -203,7 +203,7 @@ def test_an_impossible_label_is_refused_by_the_log_loss() -> None:
 @pytest.mark.parametrize("statistic", [cr.brier, cr.confidence_ece, cr.hosmer_lemeshow])
 def test_a_member_has_residuals_of_its_own(statistic: object, monkeypatch: pytest.MonkeyPatch) -> None:
     """The statistic of labels p_j + s (e_y - p_j), taken as shares of raters; the observation comes first."""
-    monkeypatch.setattr(Terms, "widened", lambda self, expected, added: (expected, added))
+    monkeypatch.setattr(Terms, "widened_states", lambda self, expected, added: (expected, added))
     other = RNG.dirichlet(np.ones(3), size=N)
     data = cr.Dataset(cr.Ensemble(np.stack([PROBS, other], axis=1)), LABELS, clusters=CODES)
     members, rows = np.array([1, 0, 1]), as_rows(data)
@@ -227,12 +227,12 @@ def test_no_event_of_a_few_expected_ones_is_no_certainty() -> None:
     bound = cr.accuracy.bind(np.stack([1 - p, p], axis=1))
     batch, codes = Classes(np.zeros((1, 200), dtype=int), 2), np.arange(200) // 5
     expected, added = bound.wild_sums(batch, codes, 40)
-    _, wider = bound.widened(expected, added)
+    _, wider = bound.widened_states(expected, added)
     assert added["observed"][:, 0] == pytest.approx(np.full(40, 5 * 0.03))
     assert np.sum(wider["observed"] ** 2) == pytest.approx(200 * 0.03 * 0.97)
     batch = Classes(np.repeat(np.arange(40) % 2, 5)[None], 2)  # clusters of one label: more than independent
     expected, added = bound.wild_sums(batch, codes, 40)
-    assert bound.widened(expected, added)[1]["observed"] == pytest.approx(added["observed"])
+    assert bound.widened_states(expected, added)[1]["observed"] == pytest.approx(added["observed"])
 
 
 def test_walks_scatter_no_less_than_independent_rows_would() -> None:
@@ -240,6 +240,6 @@ def test_walks_scatter_no_less_than_independent_rows_would() -> None:
     bound = cr.ecce.bind(np.stack([1 - p, p], axis=1))
     batch, codes = Classes(np.zeros((1, 200), dtype=int), 2), np.arange(200) // 5
     expected, added = bound.wild_sums(batch, codes, 40)
-    wider, _ = bound.widened(expected, added)
+    wider, _ = bound.widened_states(expected, added)
     for steps, own in zip(wider["steps"], added["codes"], strict=True):
         assert np.sum(np.bincount(own, steps) ** 2) == pytest.approx(200 * 0.03 * 0.97 / 200**2)
