@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from credibly._arrays.errors import require
+from credibly._arrays.errors import require, require_type
 from credibly.monitor.monitor import Monitor
 from credibly.results.base import Result, require_level
 
@@ -57,6 +57,8 @@ def average(monitors: Sequence[Monitor], *, level: float = 0.05) -> WorkersEvide
     1.0
     """
     require_level(level, remedy="Write 0.05 for one false alarm in twenty streams.")
+    listed = isinstance(monitors, Sequence) and all(isinstance(monitor, Monitor) for monitor in monitors)
+    require_type(listed, "must be a list of monitors", "Pass the monitors of all workers.", monitors=monitors)
     require(len(monitors) > 0, "must name at least one monitor", "Pass a list.", monitors=monitors)
     values = tuple(monitor.evalue for monitor in monitors)
     results = [monitor.result() for monitor in monitors]

@@ -161,7 +161,7 @@ def spread_test(
 
 def checked_statistics(statistics: Sequence[str]) -> tuple[str, ...]:
     """Return names of statistics of the spread, once each."""
-    several = not isinstance(statistics, str) and len(statistics) > 0
+    several = isinstance(statistics, Sequence) and not isinstance(statistics, str) and len(statistics) > 0
     require(several, "must be a list of names", "Write ['spread_score'].", statistics=statistics)
     for name in statistics:
         one_of("`statistics`", name, (*STATISTICS, *MOMENTS))

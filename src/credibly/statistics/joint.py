@@ -16,9 +16,9 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from credibly._arrays.checks import require_finite
+from credibly._arrays.checks import as_real, require_finite
 from credibly._arrays.errors import is_number, require
-from credibly._arrays.namespace import HostArray, is_array, tiles, to_host
+from credibly._arrays.namespace import HostArray, as_float64, tiles, to_host
 from credibly._arrays.standard_errors import mean_error
 from credibly.results.estimates import Estimate
 from credibly.statistics.linear import LinearStatistic
@@ -127,8 +127,8 @@ def variogram_score(predictions: Any, labels: Any, *, order: float = 0.5, cluste
 
 def as_joint(predictions: Any, labels: Any) -> tuple[HostArray, HostArray]:
     """Return draws (n, s, d) and labels (n, d) on the host, checked."""
-    hosted = (to_host(array) if is_array(array) else array for array in (predictions, labels))
-    draws, seen = (np.asarray(array, dtype=np.float64) for array in hosted)
+    draws = to_host(as_float64(as_real(predictions, "predictions")))
+    seen = to_host(as_float64(as_real(labels, "labels")))
     rule = "must hold draws of d numbers per instance, (n, s, d)"
     remedy = "Pass an array of three axes."
     require(draws.ndim == 3 and draws.size > 0, rule, remedy, predictions=draws)
