@@ -517,3 +517,12 @@ def test_rps_by_hand_and_by_brute_force() -> None:
     )
     assert "rps" in str(found)
     assert "rps" not in cr.evaluate(probs, labels, tests=False).estimates
+
+
+@pytest.mark.parametrize("size", [3e-200, 3e200])
+def test_errors_whose_squares_are_no_numbers_are_refused(size: float) -> None:
+    given = cr.Gaussian([0.0, 0.0], [1.0, 1.0])
+    with pytest.raises(cr.UnsupportedError, match="the largest error is 3e"):
+        cr.rmse(given, [size, -size])
+    assert cr.rmse(given, [3e-200, 3.0]).value == pytest.approx(3 / 2**0.5)  # one of them is tiny
+    assert cr.rmse(given, [0.0, 0.0]).value == 0.0
