@@ -379,6 +379,7 @@ def test_an_evaluation_in_chunks_judges_the_same_rows() -> None:
         cr.evaluate(*rows, rng=0, n_resamples=19).ignorance
         for rows in ((members, labels), (cr.scan(members, labels, chunk_rows=50),))
     )
-    assert whole is not None and chunks is not None
+    assert whole is not None
+    assert chunks is not None
     assert chunks.found.gap.value == pytest.approx(whole.found.gap.value, rel=1e-9)
     assert chunks.found.test.pvalue == whole.found.test.pvalue
