@@ -1,7 +1,10 @@
-"""Run all benchmarks: a table on standard output and build/bench.json.
+"""Run all benchmarks: a table on standard output, rows for benchmarks/history.jsonl, build/bench.json.
 
 make bench                       everything, one thread and two
 make bench ARGS="core"           only bench_core.py
+make bench ARGS="peers"          what docs/benchmarks.md shows first, written there
+
+Rows that take longer than in earlier runs on the same machine are named at the end.
 """
 
 from __future__ import annotations
@@ -12,6 +15,7 @@ import sys
 from importlib import import_module
 from pathlib import Path
 
+import history
 from harness import Row, limited_threads
 
 HERE = Path(__file__).resolve().parent
@@ -26,6 +30,7 @@ def main(names: list[str]) -> int:
         print(f"no benchmark named {', '.join(unknown)}; there are {', '.join(known)}", file=sys.stderr)
         return 2
     found: list[Row] = []
+    peers: list[Row] = []
     print("| task | threads | ours | against | ratio | target | met |\n|---|---|---|---|---|---|---|")
     for name in chosen:
         module = import_module(f"bench_{name}")
@@ -33,6 +38,7 @@ def main(names: list[str]) -> int:
             with limited_threads(threads):
                 for row in module.rows(threads):
                     found.append(row)
+                    peers += [row] if name == "peers" else []
                     met = "yes" if row.met else "NO"
                     print(
                         f"| {row.task} | {row.threads} | {row.ours:.4g} s | {row.against} "
@@ -43,6 +49,11 @@ def main(names: list[str]) -> int:
     out.parent.mkdir(exist_ok=True)
     facts = {"python": platform.python_version(), "machine": platform.machine()}
     out.write_text(json.dumps({**facts, "rows": [row.to_dict() for row in found]}, indent=1))
+    for line in history.add(history.entries(found)):
+        print(line)
+    if peers:
+        tasks = {row.task for row in peers}
+        history.write_page([entry for entry in history.kept() if entry["task"] in tasks])
     print(f"\nwritten to {out.relative_to(HERE.parent)}")
     return int(not all(row.met for row in found))
 

@@ -2,7 +2,7 @@
 
 To add a world, write a function from a seed to predictions and labels, and a row beside those of its test in
 `single_rows`, `member_rows`, `group_rows`, `set_rows`, `list_rows`, `interval_rows`, `comparison_rows`,
-`cluster_rows` or `ignorance_rows`.
+`cluster_rows`, `ignorance_rows` or `joint_rows`.
 `tests/validity/test_board.py` runs a small copy of all rows and fails for public names without one;
 `make validity` runs all of them and writes docs/validity.md.
 """
@@ -14,6 +14,7 @@ from validity.comparison_rows import COMPARISON_ROWS
 from validity.group_rows import GROUP_ROWS
 from validity.ignorance_rows import IGNORANCE_ROWS
 from validity.interval_rows import INTERVAL_ROWS
+from validity.joint_rows import JOINT_ROWS
 from validity.list_rows import LIST_ROWS
 from validity.member_rows import MEMBER_ROWS
 from validity.report import Row
@@ -30,6 +31,7 @@ ROWS: tuple[Row, ...] = (
     *COMPARISON_ROWS,
     *CLUSTER_ROWS,
     *IGNORANCE_ROWS,
+    *JOINT_ROWS,
 )
 
 ELSEWHERE = {

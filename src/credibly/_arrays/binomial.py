@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 
-import numpy as np
 from scipy.special import bdtr, bdtrc, betainc, betaincinv
 
 
@@ -32,10 +32,10 @@ def binomial_pvalue(count: int, n: int, share: float) -> float:
 
 def accepted_shares(n: int, claimed: float, level: float = 0.05) -> tuple[float, float]:
     """Return the smallest and the largest share that the exact test does not reject."""
-    below = bdtr(np.arange(n + 1), n, claimed)  # P(count <= c)
-    low = int(np.searchsorted(2 * below, level, side="right"))
-    high = n - int(np.searchsorted(2 * (1 - below[::-1][1:]), level, side="right"))
-    return low / n, max(low, high) / n
+    # twice P(at most so many are held), and twice P(at most so many are missed)
+    low = bisect_right(range(n + 1), level, key=lambda count: 2.0 * bdtr(count, n, claimed))
+    missed = bisect_right(range(n), level, key=lambda count: 2.0 * (1.0 - bdtr(n - 1 - count, n, claimed)))
+    return low / n, max(low, n - missed) / n
 
 
 def least_mean(events: int, n: int, alpha: float) -> float:

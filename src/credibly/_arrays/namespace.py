@@ -14,10 +14,12 @@ from __future__ import annotations
 
 import itertools
 import math
+import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from functools import cache
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import array_api_compat
@@ -319,16 +321,32 @@ def _rows_of_tile(elements: int) -> int:
 _MIB = 2**20
 _budget: ContextVar[int | None] = ContextVar("credibly_memory_budget", default=None)
 
-_HOST_BUDGET = 512 * _MIB
+_CONTAINER_LIMIT = Path("/sys/fs/cgroup/memory.max")
+_UNKNOWN_MEMORY = 8 * 2**30  # on a system that does not tell
+_SHARE_OF_MEMORY, _LARGEST_BUDGET = 16, 4 * 2**30
 
 CACHE_ELEMENTS = 2**15
 """Doubles that stay in a core's cache; elementwise chains are fastest on tiles of this size."""
 
 
+@cache
+def machine_memory() -> int:
+    """Return the bytes of memory that this machine has, or that a container may use of it."""
+    try:
+        physical = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, OSError, ValueError):  # not offered on this system
+        return _UNKNOWN_MEMORY
+    try:
+        return min(physical, int(_CONTAINER_LIMIT.read_text()))
+    except (OSError, ValueError):  # no container, or one without a limit: "max"
+        return physical
+
+
 def memory_budget(array: Array | None = None) -> int:
     """Return the bytes one computation may use for temporaries.
 
-    Default: 512 MiB on the host, a quarter of the free memory of the CUDA device that `beside` lies on.
+    Default: on the host a sixteenth of the machine's memory, at most 4 GiB; a quarter of the free memory of
+    the CUDA device that `array` lies on.
     """
     limit = _budget.get()
     if limit is None and array is not None and is_torch(array) and array.is_cuda:
@@ -336,7 +354,7 @@ def memory_budget(array: Array | None = None) -> int:
 
         unused = torch.cuda.memory_reserved(array.device) - torch.cuda.memory_allocated(array.device)
         return int(torch.cuda.mem_get_info(array.device)[0] + unused) // 4
-    return _HOST_BUDGET if limit is None else limit
+    return min(machine_memory() // _SHARE_OF_MEMORY, _LARGEST_BUDGET) if limit is None else limit
 
 
 @contextmanager
@@ -346,8 +364,9 @@ def memory_limit(n_bytes: int) -> Iterator[None]:
     Parameters
     ----------
     n_bytes : int
-        Bytes for temporaries, at least one MiB. Default: 512 MiB, or a quarter of the free memory of the
-        CUDA device that predictions lie on.
+        Bytes for temporaries, at least one MiB. Default: a sixteenth of the memory of the machine or its
+        container (512 MiB of 8 GiB), at most 4 GiB; a quarter of the free memory of the CUDA device that
+        predictions lie on.
 
     Yields
     ------
@@ -406,7 +425,7 @@ def concatenated(parts: Iterable[Array], n: int) -> Array:
 
 
 def rows_within_budget(bytes_per_row: int, share: float = 1.0, array: Array | None = None) -> int:
-    """Return how many rows of a given size fit `share` of the memory budget (of `beside`), at least one."""
+    """Return how many rows of a given size fit `share` of the memory budget (of `array`), at least one."""
     return max(1, int(memory_budget(array) * share) // max(1, bytes_per_row))
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import enum
 import functools
+import math
 import threading
 from collections.abc import Callable, Sequence
 from typing import Any, ParamSpec, TypeGuard, TypeVar
@@ -17,7 +18,7 @@ import numpy as np
 
 from credibly._arrays.doors import checked
 from credibly._arrays.errors import InputTypeError, Remedy, is_whole
-from credibly._arrays.namespace import Array, like, on_accelerator
+from credibly._arrays.namespace import CACHE_ELEMENTS, Array, HostArray, like, on_accelerator, tiles
 
 _WORDS = 4  # 64-bit outputs per counter value
 _PIECES = 16  # 16-bit pieces per counter value
@@ -167,6 +168,25 @@ class Uniforms:
             bits.state = state
             row[:] = bits.random_raw(-(-end // 4)).astype("<u8", copy=False).view("<u2")[lead:end]
 
+    def below(self, chance: float, replicates: slice, n: int) -> HostArray:
+        """Return whether u[replicates, :n] is below a chance, (r, n): `fill`, compared as whole numbers."""
+        limit = math.ceil(chance * 2**53) << 11  # a uniform is the first 53 bits of 64
+        out = np.empty((replicates.stop - replicates.start, n), dtype=bool)
+        bits, _, state = self._generator()
+        for number, row in enumerate(out, replicates.start):
+            state["state"]["counter"][:2] = (0, number)
+            bits.state = state
+            for tile in tiles(n, CACHE_ELEMENTS):
+                np.less(bits.random_raw(tile.stop - tile.start), limit, out=row[tile])
+        return out
+
+    def at(self, replicates: HostArray, instances: HostArray) -> HostArray:
+        """Return u at addresses (t,), all at once, where `fill` would seek one after the other."""
+        place = instances.astype(np.uint64)
+        low, high = place // _WORDS + 1, replicates.astype(np.uint64)  # NumPy counts before it draws
+        words = _host_philox(self.seed, int(self.stream), low, high)
+        return (words[place % _WORDS, np.arange(place.size)] >> 11) * _DOUBLE
+
     def draw(self, replicates: slice, instances: slice, reference: Array | None = None) -> Array:
         """Return u[replicates, instances] in the library and on the device of `reference`."""
         if reference is not None and on_accelerator(reference):
@@ -176,6 +196,24 @@ class Uniforms:
         out = np.empty((replicates.stop - replicates.start, instances.stop - instances.start))
         self.fill(out, replicates.start, instances.start)
         return out if reference is None else like(out, reference)
+
+
+def _host_philox(seed: Seed, stream: int, low: HostArray, high: HostArray) -> HostArray:
+    """Return the four words of every counter (low, high, stream, 0), (4, t)."""
+    half, mask = np.uint64(32), np.uint64(2**32 - 1)
+    constants = np.array(PHILOX_MULTIPLIERS, dtype=np.uint64)[:, None]
+    a_low, a_high = constants & mask, constants >> half
+    keys = np.array(seed, dtype=np.uint64)[:, None]
+    steps = np.array(PHILOX_KEYS, dtype=np.uint64)[:, None]
+    even, odd = np.array([low, 0 * low + np.uint64(stream)]), np.array([high, 0 * high])
+    for _ in range(10):
+        b_low, b_high = even & mask, even >> half  # the high words of constants * even, by halves
+        middle = a_high * b_low + (a_low * b_low >> half)
+        carry = a_low * b_high + (middle & mask)
+        above = a_high * b_high + (middle >> half) + (carry >> half)
+        even, odd = above[::-1] ^ odd ^ keys, (constants * even)[::-1]
+        keys = keys + steps
+    return np.array([even[0], odd[0], even[1], odd[1]])
 
 
 def _torch_words(

@@ -266,7 +266,11 @@ READING = (*ROWS, BY, CLAIMED, WORDS)
 
 CHUNKS = _under(
     "Large files",
-    Option("--stream", None, "Read rows in chunks (always on for patterns and .npy files above 512 MiB)."),
+    Option(
+        "--stream",
+        None,
+        "Read rows in chunks (always on for patterns and .npy files above the memory limit).",
+    ),
     Option("--chunk-rows", "N", "Rows per chunk of an .npy file.", read=int),
     Option("--skip-bad-shards", None, "Skip files that cannot be read, and report how many."),
 )

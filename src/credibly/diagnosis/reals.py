@@ -13,11 +13,26 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 
 import numpy as np
-from scipy.special import ndtr, ndtri, stdtr, stdtrit
+from scipy.special import ndtr, ndtri
 
 from credibly._arrays.namespace import HostArray, as_float64, like, to_host
 from credibly._arrays.philox import Seed
 from credibly.diagnosis.choosing import Tried, Weighing
+from credibly.diagnosis.laws import (
+    DENSE_DRAWS,
+    EDGE,
+    PARTS,
+    SHAPED_DRAWS,
+    Curve,
+    Law,
+    Shape,
+    exponent_of_errors,
+    implied,
+    part_of_shape,
+    settled_cells,
+    shape_of_mixture,
+    slope_of_errors,
+)
 from credibly.diagnosis.results import Claim, Effect
 from credibly.diagnosis.screen import Family, families_of
 from credibly.diagnosis.table import REALS, RESCALING, Fault
@@ -27,21 +42,17 @@ from credibly.hypotests.resampling.loop import label_tiles
 from credibly.hypotests.resampling.wild import sign_tiles
 from credibly.predictions import Dataset, Gaussian, Quantiles, RealPredictions, Reals, Samples
 from credibly.recalibrate.location import NAMES, between_levels, fit_location, moments_of, working_spread
-from credibly.recalibrate.tails import fit_skew, fit_tails, skew_cdf, skew_loss, skew_quantiles, student_loss
+from credibly.recalibrate.tails import fit_skew, fit_tails
 
 INTERVAL, EXTREME = 0.9, 0.999
 """Central intervals whose coverage is reported, and beyond which errors are extreme."""
-PARTS, FEWEST = 10, 10
-"""Parts of a shape, and rows of a group whose size is reported."""
+FEWEST = 10
+"""Rows of a group whose size is reported."""
 LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)
 """Quantiles that are looked at for a shape."""
 _MOST_LEVELS = 19
 _FARTHEST = 25.0  # of a squared z in the sums of the test: one outlier is no spread
 _FAR = 2.576
-_EDGE = 1e-12
-_FEWEST_DRAWS, _SHAPED_DRAWS, _DENSE_DRAWS, _MANY_DRAWS = 4, 8, 20, 400
-"""Draws from which on a row has a spread of its own, a shape, one to repair, and an exact spread."""
-_TWINS = 20_000
 _EXTREME_OF_QUANTILES = 0.97
 """Widest interval of quantiles that can show extreme errors."""
 _TERMS = {
@@ -52,106 +63,6 @@ _TERMS = {
     "levels": (),
     "isotonic": (),
 }
-
-
-@dataclasses.dataclass(frozen=True)
-class Shape:
-    """Law of standardised labels after a repair; a normal one where nothing is set.
-
-    Attributes
-    ----------
-    tails : tuple of float or None
-        Degrees of freedom and scale of a t distribution.
-    skew : tuple of float or None
-        Centre, scale and skewness of a sinh-arcsinh distribution.
-    masses : ndarray (PARTS,) or None
-        Share of the labels in equal parts of the levels.
-    """
-
-    tails: tuple[float, float] | None = None
-    skew: tuple[float, float, float] | None = None
-    masses: HostArray | None = None
-
-    def losses(self, z: HostArray) -> HostArray:
-        """Return minus the log density of z."""
-        if self.tails is not None:
-            return student_loss(z, *self.tails)
-        if self.skew is not None:
-            return skew_loss(z, *self.skew)
-        normal = 0.5 * z * z + 0.5 * np.log(2.0 * np.pi)
-        if self.masses is None:
-            return np.asarray(normal)
-        return np.asarray(normal - np.log(PARTS * self.masses[_part(ndtr(z))]))
-
-    def levels(self, z: HostArray) -> HostArray:
-        """Return the distribution function at z."""
-        if self.tails is not None:
-            return np.asarray(stdtr(self.tails[0], z / self.tails[1]))
-        if self.skew is not None:
-            return skew_cdf(z, *self.skew)
-        return np.asarray(ndtr(z) if self.masses is None else np.interp(ndtr(z), *self._knots))
-
-    def scores(self, levels: HostArray) -> HostArray:
-        """Return z at levels."""
-        if self.tails is not None:
-            return np.asarray(self.tails[1] * stdtrit(self.tails[0], levels))
-        if self.skew is not None:
-            return skew_quantiles(levels, *self.skew)
-        if self.masses is None:
-            return np.asarray(ndtri(levels))
-        return np.asarray(ndtri(np.interp(levels, *self._knots[::-1]).clip(1e-6, 1.0 - 1e-6)))
-
-    @property
-    def _knots(self) -> tuple[HostArray, HostArray]:
-        assert self.masses is not None
-        return np.linspace(0.0, 1.0, PARTS + 1), np.append(0.0, np.cumsum(self.masses))
-
-
-@dataclasses.dataclass(frozen=True)
-class Law:
-    """What predictions say after a repair.
-
-    Attributes
-    ----------
-    mu, sd : ndarray (n,)
-        Mean and spread.
-    places, scores : ndarray (n,)
-        Where labels lie in the repaired distribution, 0 to 1, and as normal scores.
-    losses : ndarray (n,)
-        Loss of every row.
-    """
-
-    mu: HostArray
-    sd: HostArray
-    places: HostArray
-    scores: HostArray
-    losses: HostArray
-
-
-@dataclasses.dataclass(frozen=True)
-class Curve:
-    """A common shape of predictions: normal scores as an increasing function of (y - mu) / sd.
-
-    Attributes
-    ----------
-    knots, scores : ndarray (k,)
-        Straight lines lie between these points, and go on beyond them.
-    """
-
-    knots: HostArray
-    scores: HostArray
-
-    def __call__(self, r: HostArray) -> tuple[HostArray, HostArray]:
-        """Return normal scores and the logarithm of the slope."""
-        slope = np.diff(self.scores) / np.diff(self.knots)
-        cell = np.clip(np.searchsorted(self.knots, r) - 1, 0, len(slope) - 1)
-        return self.scores[cell] + slope[cell] * (r - self.knots[cell]), np.log(slope[cell])
-
-    @classmethod
-    def of(cls, r: HostArray, scores: HostArray) -> Curve | None:
-        """Join points by lines; None if they do not increase."""
-        kept = np.append(True, (np.diff(r) > 1e-9) & (np.diff(scores) > 1e-9))
-        return cls(r[kept], scores[kept]) if kept.sum() > 1 else None
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -192,9 +103,9 @@ class RealSubject:
             mu = to_host(self.given.pooled())[:, 0] if isinstance(self.given, Samples) else mu
             sd = np.full_like(y, float(np.sqrt(np.mean((y - mu) ** 2))) or 1.0)
         elif isinstance(self.given, Samples):
-            mu, sd, curve = _implied(self.given, mu, spread, weight)
+            mu, sd, curve = implied(self.given, mu, spread, weight)
         elif isinstance(self.given, Gaussian) and self.given.n_members > 1:
-            curve = _of_mixture(self.given, mu, sd)
+            curve = shape_of_mixture(self.given, mu, sd)
         for name, value in (("mu", mu), ("sd", sd), ("y", y), ("has_spread", has_spread), ("curve", curve)):
             object.__setattr__(self, name, value)
 
@@ -219,7 +130,7 @@ class RealSubject:
     def faults(self) -> list[Fault]:
         """The rows of the table that such data allow."""
         given, has = self.given, {"", "groups"} if self.attributes else {""}
-        few = isinstance(given, Samples) and given.n_draws < _SHAPED_DRAWS  # noise of the mean is a slope
+        few = isinstance(given, Samples) and given.n_draws < SHAPED_DRAWS  # noise of the mean is a slope
         if np.ptp(self.mu) > 1e-9 * self.sd.max() and not few:
             has.add("means")
         if self.has_spread:
@@ -227,7 +138,7 @@ class RealSubject:
         if isinstance(given, Quantiles):
             dense = given.is_dense
         else:
-            dense = not isinstance(given, Samples) or given.n_draws >= _DENSE_DRAWS
+            dense = not isinstance(given, Samples) or given.n_draws >= DENSE_DRAWS
         if dense and self.has_spread:
             has.add("dense")
         levels = to_host(as_float64(given.levels)) if isinstance(given, Quantiles) else np.arange(1, 20) / 20
@@ -336,7 +247,7 @@ class RealSubject:
 
     def _seen(self, ranks: HostArray) -> dict[str, HostArray]:
         """Return the functions of z that components are made of, from places (b, n)."""
-        u = np.clip(ranks.astype(np.float32), _EDGE, 1.0 - 1e-7)
+        u = np.clip(ranks.astype(np.float32), EDGE, 1.0 - 1e-7)
         z = ndtri(u)
         bounded, far = np.clip(z, -4, 4), ndtr(-np.float32(_FAR))
         found = {
@@ -426,7 +337,7 @@ class RealSubject:
             elif fault.method == "skew":
                 shape = Shape(skew=fit_skew(z, weight))
             else:
-                counts = np.bincount(_part(ndtr(z)), weights=weight, minlength=PARTS) + 1.0
+                counts = np.bincount(part_of_shape(ndtr(z)), weights=weight, minlength=PARTS) + 1.0
                 shape = Shape(masses=counts / counts.sum())
             return self._law(held, self.mu[held], self.sd[held], shape)
         own = None if by is None else (by.codes[:, None] == np.arange(len(by.levels))).astype(np.float64)
@@ -483,10 +394,10 @@ class RealSubject:
         levels = self._table(rows[:1])[1]
         edges = np.concatenate([[0.0], levels, [1.0]])
         away = self.y[rows, None] - table
-        same = np.abs(away) <= _EDGE * (self.sd + np.abs(self.mu))[rows, None]  # repairs round
+        same = np.abs(away) <= EDGE * (self.sd + np.abs(self.mu))[rows, None]  # repairs round
         first, last = ((away > 0) & ~same).sum(axis=1), ((away > 0) | same).sum(axis=1)
         if isinstance(self.given, Quantiles) and (last > first).any():
-            first = last = _settled(first, last, table, levels, self.weighing.weights[rows])
+            first = last = settled_cells(first, last, table, levels, self.weighing.weights[rows])
         return np.asarray(0.5 * (edges[first] + edges[last + 1]))
 
     def _table(self, rows: HostArray) -> tuple[HostArray, HostArray]:
@@ -616,7 +527,7 @@ class RealSubject:
             stated = self._expected(low, high, keep) if claim.measure == "coverage" else stated
             share = rows.mean(held)
             return stated, share, stated - share, rows.stderr(held, event=1.0), n
-        away = _slope if claim.measure == "slope" else _exponent
+        away = slope_of_errors if claim.measure == "slope" else exponent_of_errors
         slope, error = away(
             self.mu[keep] if claim.measure == "slope" else np.log(self.sd[keep]), y - mu, sd, rows
         )
@@ -635,101 +546,3 @@ class RealSubject:
         """Places of draws and labels among each other, (n, draws + 1); a label could have been any."""
         assert isinstance(self.given, Samples)
         return middle_ranks(np.column_stack([to_host(self.given.pooled()), self.y]))
-
-
-def _settled(
-    first: HostArray, last: HostArray, table: HostArray, levels: HostArray, weight: HostArray
-) -> HostArray:
-    """Return cells of labels that may lie in cells `first` to `last`: those that equal quantiles fit best.
-
-    A label that equals a quantile may lie on either side of its level. Of all rows with the same quantiles
-    equal, as many labels lie below each level as the level says, or as near to it as the others allow.
-    """
-    cells, shuffled = first.copy(), np.random.default_rng(0).permutation(len(first))
-    tied = last > first
-    apart = np.ones((len(table), table.shape[1] + 1), dtype=bool)  # quantiles j - 1 and j differ
-    apart[:, 1:-1] = np.diff(table, axis=1) > _EDGE * (np.abs(table[:, 1:]) + np.ptp(table, axis=1)[:, None])
-    for low, high in np.unique(np.column_stack([first, last])[tied], axis=0):
-        alike = apart[:, low] & apart[:, high] & ~apart[:, low + 1 : high].any(axis=1)
-        open_ones = tied & (first == low) & (last == high)
-        below = weight[alike & ~open_ones & (last <= low)].sum()
-        wanted = weight[alike | open_ones].sum() * levels[low:high] - below
-        order = shuffled[open_ones[shuffled]]
-        cells[order] = low + np.searchsorted(wanted, np.cumsum(weight[order]) - 0.5 * weight[order])
-    return cells
-
-
-def _part(u: HostArray) -> HostArray:
-    return np.minimum((u * PARTS).astype(np.intp), PARTS - 1)
-
-
-def _implied(
-    given: Samples, mu: HostArray, spread: HostArray, weight: HostArray
-) -> tuple[HostArray, HostArray, Curve | None]:
-    """Return mean and spread that draws imply for a label, and the common shape.
-
-    A label is one more draw, so a draw given the others tells how means and spreads of so few are to be read.
-    """
-    n, s = len(mu), given.n_draws
-    sd = working_spread(given, spread, weight)
-    if s < _FEWEST_DRAWS:
-        square = float(np.average(spread**2, weights=weight))
-        return mu, np.full(n, np.sqrt(square * (1.0 + 1.0 / s))), None
-    away = to_host(given.pooled()) - mu[:, None]
-    each = int(np.clip(_TWINS // n, 4, s))
-    places = np.random.default_rng(0).integers(s, size=(n, each))
-    left = np.take_along_axis(away, places, axis=1)
-    mean = -left / (s - 1.0)  # of the others; all together have mean 0
-    squares = (away**2).sum(axis=1)[:, None] - left**2 - (s - 1.0) * mean**2
-    wide = np.sqrt(np.maximum(squares, 0.0) / (s - 2.0))
-    others, label = (mu[:, None] + mean).ravel(), (mu[:, None] + left).ravel()
-    counts = np.repeat(weight, each)
-    wide = working_spread(given, wide.ravel(), counts)
-    if s < _MANY_DRAWS:
-        terms = ("slope", "scale", "spread") if np.ptp(sd) > 1e-9 * sd.mean() else ("slope", "scale")
-        fit = fit_location(others, wide, label, counts, None, terms)
-        (others, wide), (mu, sd) = fit.moved(others, wide, None), fit.moved(mu, sd, None)
-    if s < _SHAPED_DRAWS:
-        return mu, sd, None
-    r = np.sort((label - others) / wide)
-    scores = np.linspace(-1.0, 1.0, 13) * min(3.0, float(-ndtri(5.0 / len(r))))
-    return mu, sd, Curve.of(np.quantile(r, ndtr(scores)), scores)
-
-
-def _of_mixture(given: Gaussian, mu: HostArray, sd: HostArray) -> Curve | None:
-    """Return the common shape of mixtures."""
-    rows = np.unique(np.linspace(0, len(mu) - 1, min(len(mu), 1000)).round().astype(int))
-    r = np.linspace(-8.0, 8.0, 129)
-    some = given[rows]
-    labels = like(mu[rows] + sd[rows] * r[:, None], some._leading)
-    share = to_host(as_float64(some.cdf(labels))).mean(axis=1)
-    inside = (share > 1e-6) & (share < 1.0 - 1e-6)
-    return Curve.of(r[inside], ndtri(share[inside]))
-
-
-def _slope(x: HostArray, apart: HostArray, sd: HostArray, rows: Weighing) -> tuple[float, float]:
-    """Return how much errors rise for every 1 that stated means rise, with its standard error."""
-    weighed = Weighing(rows.weights * (sd.min() / sd) ** 2, rows.clusters)
-    x, t = x - weighed.mean(x), apart - weighed.mean(apart)
-    square = weighed.mean(x * x)
-    if square == 0.0:
-        return 0.0, 0.0
-    slope = weighed.mean(x * t) / square
-    return slope, weighed.stderr(x * (t - slope * x)) / square
-
-
-def _exponent(log: HostArray, apart: HostArray, sd: HostArray, rows: Weighing) -> tuple[float, float]:
-    """Return the power of the stated spread by which errors grow beyond `sd`, with its standard error."""
-    x = log - rows.mean(log)
-    z2 = ((apart - rows.mean(apart)) / sd) ** 2
-    columns, b = np.stack([np.ones_like(x), x], axis=1), np.zeros(2)
-    weighed = columns * rows.weights[:, None]
-    bend = 2.0 * weighed.T @ columns + 1e-9 * np.eye(2)
-    for _ in range(20):
-        b = b + np.clip(np.linalg.solve(bend, weighed.T @ (z2 * np.exp(-2.0 * columns @ b) - 1.0)), -1.0, 1.0)
-    left = z2 * np.exp(-2.0 * columns @ b) - 1.0
-    score = weighed * left[:, None]
-    if rows.clusters is not None:
-        score = np.stack([np.bincount(rows.clusters, one) for one in score.T], axis=1)
-    bread = np.linalg.inv(bend)
-    return float(b[1]), float(np.sqrt((bread @ (score.T @ score) @ bread)[1, 1]))

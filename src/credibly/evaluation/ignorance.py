@@ -94,7 +94,7 @@ def _run(rows: Rows, work: Work) -> IgnoranceParts | None:
     assert isinstance(some, (Ensemble, Dirichlet))
     width = (1 + work.n_resamples) * max(some.n_members, some.n_classes)
     part = random_part(rows, max(500, _MOST_NUMBERS // width), work.seed)
-    data = part.loaded()
+    data = part.loaded(part.n)
     assert data is not None
     try:
         found = ignorance(data.predictions, data.observed, **work.drawn)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -13,9 +12,8 @@ import numpy as np
 
 from credibly._arrays.checks import InvalidRowsError
 from credibly._arrays.errors import CrediblyError, FileError, MissingExtraError
-from credibly._arrays.namespace import Array, memory_budget
+from credibly._arrays.namespace import Array, machine_memory, memory_budget
 
-_UNKNOWN_MEMORY = 8 * 2**30
 _SUSPICIOUS_RATIO = 200
 """Packed data above the memory budget that shrank more than this looks made to exhaust memory."""
 
@@ -23,22 +21,14 @@ _TEXT_EXPANSION = 32
 """Bytes of Python objects per byte of text, at worst, while it is parsed."""
 
 
-def physical_memory() -> int:
-    """Return the machine's memory in bytes."""
-    try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, OSError, ValueError):  # not offered on this system
-        return _UNKNOWN_MEMORY
-
-
 def load_limit() -> int:
     """Return how many bytes of arrays one file may put into memory: half of what the machine has."""
-    return physical_memory() // 2
+    return machine_memory() // 2
 
 
 def text_limit() -> int:
     """Return how many bytes of text are parsed."""
-    return min(memory_budget(), physical_memory() // _TEXT_EXPANSION)
+    return min(memory_budget(), machine_memory() // _TEXT_EXPANSION)
 
 
 def readable_size(n_bytes: int) -> str:

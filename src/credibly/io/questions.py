@@ -33,7 +33,6 @@ SOURCES = ("measured", "self-reported", "fallback", "missing")
 """Where a confidence comes from."""
 CLUSTER_WORDS = ("passage", "passage_id", "story_id", "context_id", "article_id")
 """Fields that say which questions share a text."""
-_COMPLETE = 0.999
 
 
 def lay_out(content: Content, read: ReadOptions) -> None:
@@ -190,13 +189,15 @@ def _of_options(
     if by_tokens or read.kind == LENGTH:
         how = "divided by their lengths" if read.kind == LENGTH else "not divided by their lengths"
         content.note(f"answers are scored by the sum of the log-probabilities of their tokens, {how}")
-    if np.isnan(table).any() or (has_others and (total < _COMPLETE).any()):
+    if np.isnan(table).any():
         if m > 1:
             evidence = f"{int(np.isnan(table).any(axis=2).sum())} of {total.size} leave options out"
             remedy = "Evaluate one prompt at a time."
             raise InputError("several lists for each question", "must be complete", evidence, remedy)
         content.arrays["top_logprobs"] = table[:, 0]
         content.arrays["others"] = others[:, 0] if has_others else np.full(len(rows), np.nan)
+        if has_others:
+            content.note("probabilities are those given that one of the options is the answer")
     else:
         if (np.abs(total - 1) > 1e-3).any():
             content.note(

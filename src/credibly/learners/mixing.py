@@ -217,6 +217,11 @@ class Columns:
         """Whether all instances get the same weights: the column of ones is the only one."""
         return bool(self.shared.shape[1] == 1)
 
+    @functools.cached_property
+    def reach(self) -> float:
+        """How far a logit can be from 0, in units of the largest parameter."""
+        return float(self.xp.max(self.xp.sum(self.xp.abs(self.shared), axis=1)))
+
     @property
     def n_parameters(self) -> int:
         """Number of weights, q a."""
@@ -302,7 +307,8 @@ def fit_weights(
     ends, steps, unfinished = [], 0, 0
     per_tile = rows_within_budget(8 * (6 * n * a + 30 * size), 0.5)
     if is_numpy(points):
-        per_tile = min(per_tile, max(1, 4 * CACHE_ELEMENTS // (n * a)))
+        cached = (16 if columns.alike else 4) * CACHE_ELEMENTS
+        per_tile = min(per_tile, max(1, cached // (n * a)))
     for reps in tiles(b, per_tile):
         begin = xp.broadcast_to(_of_rows(begin_at, reps), (reps.stop - reps.start, size)) + 0.0
         loss = _loss(columns, points, *(_of_rows(array, reps) for array in (labels, counted, penalty)))
@@ -327,7 +333,8 @@ def _loss(
         if alike:
             total, slope = _slope_alike(parameters, likely_rows, kept, xp)
         else:
-            total, slope = _slope(columns.logits(parameters), likely_rows, xp)
+            reach = columns.reach * _largest(parameters, xp)
+            total, slope = _slope(columns.logits(parameters), likely_rows, xp, reach)
             slope = columns.pulled_back(slope if kept is None else slope * kept[:, :, None])
         logs = xp.log(total)
         gains = xp.sum(logs, axis=1) if kept is None else xp.vecdot(logs, kept)
@@ -343,13 +350,21 @@ def _of_rows(array: Array, rows: HostArray | slice | None) -> Array:
     return array if alone else array[rows, ...]
 
 
-def _slope(logits: Array, likely: Array, xp: Any) -> tuple[Array, Array]:
-    """Return f_y (b, n) and w_a - w_a P_ay / f_y; logits (b, n, a) are overwritten where they can be."""
+def _largest(values: Array, xp: Any) -> float:
+    """Return the largest magnitude; other libraries than NumPy shift all logits and need none."""
+    return max(float(values.max()), -float(values.min())) if xp is np else 0.0
+
+
+def _slope(logits: Array, likely: Array, xp: Any, reach: float) -> tuple[Array, Array]:
+    """Return f_y (b, n) and w_a - w_a P_ay / f_y; logits (b, n, a) are overwritten where they can be.
+
+    No logit is further from 0 than `reach`.
+    """
     if xp is not np:
         weights = softmax(logits)
         total = xp.clip(xp.vecdot(weights, likely), _LEAST, None)
         return total, weights * (1.0 - likely / total[:, :, None])
-    if max(np.maximum.reduce(logits, axis=None), -np.minimum.reduce(logits, axis=None)) > _LARGE:
+    if reach > _LARGE and _largest(logits, xp) > _LARGE:
         logits -= logits.max(axis=2, keepdims=True)
     weights = np.exp(logits, out=logits)
     inverse = 1.0 / (weights @ np.ones(weights.shape[2]))  # a product sums short rows faster than `sum`

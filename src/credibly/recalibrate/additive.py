@@ -346,7 +346,11 @@ class AdditiveScaling(Recalibration):
         event = "a right answer" if self.of_answers else f"class {worst}"
         words = f"{self.method} scaling, {centred[worst]:+.3g} to the logit of {event}"
         words += f", slope {self.slope:.3g}" if self.fits_slope else ""
-        return words if self.by_group is None else f"{words}, and by {len(self.by_group)} groups"
+        return (
+            words
+            if self.by_group is None
+            else f"{words}, with a difference for each of {len(self.by_group)} groups"
+        )
 
     def _fit(self, data: FitData, seen: Any) -> Convergence:
         groups = None if seen is None else Groups.of(seen, len(data.predictions))

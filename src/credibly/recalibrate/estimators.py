@@ -127,7 +127,8 @@ class _Recalibrated(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         ndarray (n,)
             Classes.
         """
-        return np.asarray(self.classes_[self.predict_proba(X).argmax(axis=1)])
+        probs = self.predict_proba(X)  # which says so if there was no fit
+        return np.asarray(self.classes_[probs.argmax(axis=1)])
 
     def _checked(self, X: Any) -> Point:
         """Return predictions of rows that were checked."""

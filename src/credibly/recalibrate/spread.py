@@ -173,7 +173,7 @@ class SpreadScaling(RealRecalibration):
         """Return the scale in words."""
         if self.scales is not None:
             low, high = min(self.scales.values()), max(self.scales.values())
-            return f"scales from {low:.3g} to {high:.3g} in {len(self.scales)} groups"
+            return f"a scale for each of {len(self.scales)} groups, from {low:.3g} to {high:.3g}"
         if self.by == "features":
             return (
                 f"a scale of {self.intercept:.3g} on average, learned from {len(self.coefficients)} features"

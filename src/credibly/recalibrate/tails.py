@@ -84,7 +84,7 @@ class TailScaling(LevelRecalibration):
 
     def describe(self) -> str:
         """Return the tails in words."""
-        return f"tails of a t distribution ({self.degrees:g} degrees of freedom, a scale of {self.scale:.3g})"
+        return f"a t distribution ({self.degrees:g} degrees of freedom, a scale of {self.scale:.3g})"
 
     def _fit(self, data: RealData, seen: Any) -> Convergence:
         self.degrees, self.scale = fit_tails(scores_in(data.predictions, data.labels), data.host_weight)

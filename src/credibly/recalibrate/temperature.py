@@ -95,7 +95,7 @@ class TemperatureScaling(Recalibration):
         if self.temperatures is None:
             return f"temperature {self.temperature:.3g}"
         low, high = min(self.temperatures.values()), max(self.temperatures.values())
-        return f"temperatures from {low:.3g} to {high:.3g} in {len(self.temperatures)} groups"
+        return f"a temperature for each of {len(self.temperatures)} groups, from {low:.3g} to {high:.3g}"
 
     def _fit(self, data: FitData, seen: Any) -> Convergence:
         self.temperatures = None

@@ -3,7 +3,8 @@
 crps = E|X - y| - 1/2 E|X - X'|,  X, X' independent draws from the prediction
 
 Gaussian mixture  E|X - y| = sum_j w_j A(y - mu_j, s_j),  A(d, s) = d (2 Phi(d/s) - 1) + 2 s phi(d/s)
-draws             the same expectations over the draws themselves
+draws             the same expectations over the draws themselves: with d the draws less the label, in order,
+                  mean |d_i| - sum_i (2 i - s - 1) d_i / s^2
 quantiles         2/q sum_j (1[y < v_j] - l_j)(v_j - y): twice the mean pinball loss
 
 Matheson and Winkler 1976; Grimit et al. 2006 (mixtures); Laio and Tamea 2007 (quantiles).
@@ -14,10 +15,24 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Callable
+from functools import cache
 from typing import Any, ClassVar, Literal
 
+import numpy as np
+
 from credibly._arrays.errors import UnsupportedError, one_of
-from credibly._arrays.namespace import Array, as_float64, device, namespace, ndtr
+from credibly._arrays.namespace import (
+    CACHE_ELEMENTS,
+    Array,
+    HostArray,
+    as_float64,
+    device,
+    is_numpy,
+    like,
+    namespace,
+    ndtr,
+    tiles,
+)
 from credibly._arrays.row_search import count_at_most
 from credibly.predictions import Gaussian, Predictions, Quantiles, RealPredictions, Samples
 from credibly.predictions.regression import over_members
@@ -196,16 +211,52 @@ def _distance_and_slope(gap: Array, scale: Array) -> tuple[Array, Array]:
 
 
 def _of_draws(predictions: Samples, estimator: str) -> Loss:
+    """Return the score: of one label vector by sorting, of more from the pieces between draws."""
     if isinstance(predictions, LeftOut):
         return _of_left_out(predictions, estimator)
-    draws = predictions.pooled()
+    draws = predictions.flat()
+    pairs = _pairs(predictions, draws.shape[1], estimator)
+    pieces = cache(lambda: _between_draws(predictions.pooled(), pairs))
+
+    def score(labels: Array) -> Array:
+        return _of_one_label(draws, labels, pairs) if labels.shape[0] == 1 else pieces()(labels)
+
+    return score
+
+
+def _of_one_label(draws: Array, labels: Array, pairs: int) -> Array:
+    """Return the scores (1, n) of one label vector, from draws (n, s) in any order.
+
+    Distances to the label lose fewer digits than the draws themselves.
+    """
+    n, s = draws.shape
+    if not is_numpy(draws):
+        xp = namespace(draws)
+        away = xp.sort(draws - labels.T, axis=1)
+        return (xp.mean(xp.abs(away), axis=1) - away @ like(_ranks(s) / pairs, draws))[None, :]
+    share, weight, score = np.full(s, 1.0 / s), _ranks(s) / pairs, np.empty((1, n))
+    buffer = np.empty((min(n, 1 + 2 * CACHE_ELEMENTS // s), s))
+    for rows in tiles(n, len(buffer)):
+        away = buffer[: rows.stop - rows.start]
+        np.subtract(draws[rows], labels[0, rows, None], out=away)
+        away.sort(axis=1)
+        between = away @ weight
+        np.subtract(np.abs(away, out=away) @ share, between, out=score[0, rows])
+    return score
+
+
+def _ranks(s: int) -> HostArray:
+    """Return 2 i - s - 1: what draw i counts in the sum over pairs i < j of x_j - x_i."""
+    return np.arange(1.0 - s, s, 2.0)
+
+
+def _between_draws(draws: Array, pairs: int) -> Loss:
+    """Return the score of many label vectors, from sums over the draws (n, s) in order."""
     xp = namespace(draws)
     s = draws.shape[1]
-    pairs = _pairs(predictions, s, estimator)
-    rank = xp.arange(1, s + 1, dtype=xp.float64, device=device(draws))
     centre = draws[:, s // 2]  # sums of distances lose fewer digits around it
     away = draws - centre[:, None]
-    half = xp.sum((2.0 * rank - s - 1.0) * away, axis=1) / pairs
+    half = away @ like(_ranks(s) / pairs, draws)
     before = _sums_before(away)
     counts = xp.arange(s + 1, dtype=xp.float64, device=device(draws))
     slopes = (2.0 * counts - s) / s
@@ -236,8 +287,7 @@ def _of_left_out(predictions: LeftOut, estimator: str) -> Loss:
     centre = ordered[:, p // 2][:, None]
     away = ordered - centre
     before = _sums_before(away)
-    rank = xp.arange(1, p + 1, dtype=xp.float64, device=device(pool))
-    between = xp.sum((2.0 * rank - p - 1.0) * away, axis=1)[:, None]  # sum over pairs j < k of |z_j - z_k|
+    between = (away @ like(_ranks(p), pool))[:, None]  # sum over pairs j < k of |z_j - z_k|
 
     def distances(values: Array) -> Array:
         """Return sum_k |z_k - v| for values (n, p)."""

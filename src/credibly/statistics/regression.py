@@ -24,7 +24,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.special import ndtri
 
-from credibly._arrays.errors import InputTypeError
+from credibly._arrays.errors import InputTypeError, UnsupportedError
 from credibly._arrays.namespace import Array, clip, is_numpy, namespace, to_host
 from credibly.predictions import Gaussian, Labels, Predictions, RealPredictions
 from credibly.predictions.regression import over_members
@@ -267,9 +267,30 @@ class RootMeanSquaredError(RealMean):
         return predictions.variance(), fourth - predictions.variance() ** 2
 
     def loss(self, predictions: RealPredictions) -> Loss:
-        """(y - mean)^2."""
+        """(y - mean)^2; refused if these are no numbers, or all 0 although the labels differ."""
         mean = predictions.expectation()
-        return lambda labels: (labels - mean) ** 2
+
+        def square(labels: Array) -> Array:
+            apart = labels - mean
+            with np.errstate(over="ignore", under="ignore"):
+                found = apart * apart
+            if labels.shape[0] == 1:  # the observed labels
+                _require_squares(apart, found)
+            return found
+
+        return square
+
+
+def _require_squares(apart: Array, square: Array) -> None:
+    xp = namespace(apart)
+    far, most = (float(to_host(xp.max(part))) for part in (xp.abs(apart), square))
+    if math.isfinite(far) and (most == 0.0 < far or math.isinf(most)):
+        raise UnsupportedError(
+            "`rmse`",
+            "squares errors, and their squares must be numbers of this precision",
+            f"the largest error is {far:.3g}",
+            "Use another unit, or `mae`.",
+        )
 
 
 @dataclasses.dataclass(frozen=True)

@@ -16,13 +16,13 @@ import numpy as np
 from credibly._arrays.checks import require_integer
 from credibly._arrays.doors import checked
 from credibly._arrays.errors import InputError
-from credibly._arrays.namespace import HostArray, is_array, to_host
+from credibly._arrays.namespace import HostArray, is_array, keep_freed_memory, to_host
 from credibly._arrays.standard_errors import mean_error
 from credibly.predictions import Dataset, as_point, as_rows
 from credibly.results.curves import RiskCoverageCurve
 from credibly.results.estimates import Estimate
 from credibly.statistics.over_rows import require_defined
-from credibly.statistics.proper import accuracy, top_label
+from credibly.statistics.proper import accuracy
 
 _ROUNDING = 1e-12
 
@@ -92,30 +92,35 @@ def risk_coverage_curve(
     rows = as_rows(predictions, labels, clusters=clusters, blocks=blocks)
     require_defined(accuracy, rows)
     codes = rows.cluster_codes()
+    keep_freed_memory()
     parts = list(rows.map(_answers))
     answered, loss = (np.concatenate([part[at] for part in parts]) for at in (0, 1))
     notes = tuple(dict.fromkeys(note for part in parts for note in part[2]))
     sureness = answered if confidence is None else _given(confidence, len(answered))
-    order = np.argsort(-sureness, kind="stable")
-    groups = _groups(sureness[order])
-    ascending = np.argsort(loss, kind="stable")
-    best_groups = _groups(loss[ascending])
-    best_area, best_influence = _area(loss[ascending], best_groups)
-    in_order = np.empty_like(loss)
-    area, in_order[order] = _area(loss[order], groups)
-    excess = in_order.copy()
-    excess[ascending] -= best_influence
     n = len(loss)
-    kept = np.unique(np.linspace(0, n - 1, min(n, n_points)).round().astype(np.int64))
+    weight = np.cumsum((1.0 / np.arange(1.0, n + 1.0))[::-1])[::-1]  # 1/i + ... + 1/n
+    order = np.argsort(-sureness)
+    ordered = sureness[order]
+    ties = _Ties(ordered)
+    risk, area, influence = _walk(loss[order], ties, weight)
+    wrong = loss != 0.0
+    ascending = np.argsort(wrong if (loss[wrong] == 1.0).all() else loss, kind="stable")
+    increasing = loss[ascending]
+    best, best_area, best_influence = _walk(increasing, _Ties(increasing), weight)
+    in_order, excess = np.empty_like(loss), np.empty_like(loss)
+    in_order[order] = influence
+    excess[ascending] = best_influence
+    np.subtract(in_order, excess, out=excess)
+    kept = np.linspace(0, n - 1, min(n, n_points)).round().astype(np.int64)
     kept[-1] = n - 1  # a single point would be the first, but the curve must end with all instances
-    stated = _risk(1.0 - answered[order], groups)
+    stated = _risk(1.0 - answered[order], ties)
     return RiskCoverageCurve(
         by=by or ("confidence" if confidence is None else "the given order"),
         coverage=(kept + 1) / n,
-        risk=_risk(loss[order], groups)[kept],
+        risk=risk[kept],
         stated=stated[kept],
-        best=_risk(loss[ascending], best_groups)[kept],
-        threshold=sureness[order][kept],
+        best=best[kept],
+        threshold=ordered[kept],
         area=_estimate("aurc", area, in_order, codes, notes),
         excess=_estimate("excess_aurc", area - best_area, excess, codes, notes),
         stated_area=float(stated.mean()),
@@ -127,8 +132,8 @@ def risk_coverage_curve(
 def _answers(chunk: Dataset) -> tuple[HostArray, HostArray, tuple[str, ...]]:
     """Return confidence and loss of every answer, (n,) on the host, where they are sorted; and notes."""
     point, notes = as_point(chunk.predictions)
-    answered = to_host(top_label(point)[0]).astype(np.float64)
     bound: Any = accuracy.bind(point)
+    answered = to_host(bound.terms.chance).astype(np.float64)
     return answered, 1.0 - to_host(bound.contributions(chunk.batch))[0], notes
 
 
@@ -151,34 +156,48 @@ def _given(confidence: Any, n: int) -> HostArray:
     return values.astype(np.float64)
 
 
-def _groups(ordered: HostArray) -> HostArray:
-    """Return where groups of equal values begin, and n at the end.
+class _Ties:
+    """Groups of equal values in an order; most orders have few.
 
     Means of members in another order, or of another library, differ in their last digits and are still equal.
     """
-    differs = ~np.isclose(ordered[1:], ordered[:-1], rtol=_ROUNDING, atol=_ROUNDING)
-    return np.append(np.flatnonzero(np.append(True, differs)), len(ordered))
+
+    def __init__(self, ordered: HostArray) -> None:
+        near = np.zeros(len(ordered) + 1, dtype=np.int8)  # whether a value continues a group
+        with np.errstate(invalid="ignore"):  # of infinite neighbours
+            gap = np.abs(ordered[1:] - ordered[:-1])
+        near[1:-1] = (gap < _ROUNDING * (1.0 + np.abs(ordered[1:]))) | (ordered[1:] == ordered[:-1])
+        steps = near[1:] - near[:-1]
+        begins, ends = np.flatnonzero(steps > 0), np.flatnonzero(steps < 0) + 1
+        self.sizes = ends - begins
+        self.first = np.cumsum(self.sizes) - self.sizes
+        self.members = np.repeat(begins - self.first, self.sizes) + np.arange(self.sizes.sum())
+
+    def means(self, values: HostArray) -> HostArray:
+        """Return values with the mean of its group in every place."""
+        if not self.first.size:
+            return values
+        found = values.copy()
+        sums = np.add.reduceat(values[self.members], self.first)
+        found[self.members] = np.repeat(sums / self.sizes, self.sizes)
+        return found
 
 
-def _tied(values: HostArray, groups: HostArray) -> HostArray:
-    """Return values with the mean of its group in every place."""
-    sizes = np.diff(groups)
-    return np.repeat(np.add.reduceat(values, groups[:-1]) / sizes, sizes)
-
-
-def _risk(loss: HostArray, groups: HostArray) -> HostArray:
+def _risk(loss: HostArray, ties: _Ties) -> HostArray:
     """Return the mean loss of the first 1, 2, ..., n instances, over all orders of equally sure ones."""
-    return np.cumsum(_tied(loss, groups)) / np.arange(1, len(loss) + 1)
+    risk: HostArray = np.cumsum(ties.means(loss)) / np.arange(1.0, len(loss) + 1.0)
+    return risk
 
 
-def _area(loss: HostArray, groups: HostArray) -> tuple[float, HostArray]:
-    """Return the mean risk and the influence of every instance on it, in the order given."""
-    places = np.arange(1, len(loss) + 1)
-    risk = _risk(loss, groups)
+def _walk(loss: HostArray, ties: _Ties, weight: HostArray) -> tuple[HostArray, float, HostArray]:
+    """Return the risk, its mean and the influence of every instance on that, in the order given."""
+    risk = _risk(loss, ties)
     area = float(risk.mean())
-    weight = np.cumsum((1.0 / places)[::-1])[::-1]  # 1/i + ... + 1/n
-    pulled = np.cumsum((risk / places)[::-1])[::-1]
-    return area, loss * _tied(weight, groups) - _tied(pulled, groups) + _tied(risk, groups) - area
+    pulled = np.cumsum((risk / np.arange(1.0, len(loss) + 1.0))[::-1])[::-1]
+    influence = loss * ties.means(weight)
+    influence -= ties.means(pulled - risk)
+    influence -= area
+    return risk, area, influence
 
 
 def _estimate(

@@ -22,7 +22,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from credibly._arrays.errors import is_number, require
-from credibly._arrays.namespace import Array, HostArray, like, namespace
+from credibly._arrays.namespace import Array, HostArray, like, namespace, one_blas_thread
 from credibly.statistics.batches import positive
 from credibly.statistics.cells import CELL_TRAITS, CellStatistic, TargetName, check_target, dyadic_cells
 from credibly.statistics.protocol import Plan, State, Story, Traits
@@ -96,10 +96,12 @@ class SmoothECE(CellStatistic):
         classes = gap.shape[1] // _CELLS
         total = xp.sum(sums["size"], axis=-1)[:, None] / classes
         residual = xp.reshape(gap / total, (-1, _CELLS))
-        smooth, bandwidth = _SmoothError(residual), self.bandwidth
-        errors = (
-            _fixed_point(smooth) if bandwidth is None else smooth(xp.full_like(residual[:, 0], bandwidth))
-        )
+        bandwidth = self.bandwidth
+        with one_blas_thread():  # a product of one row: starting a second thread costs more than it saves
+            smooth = _SmoothError(residual)
+            errors = (
+                _fixed_point(smooth) if bandwidth is None else smooth(xp.full_like(residual[:, 0], bandwidth))
+            )
         return xp.mean(xp.reshape(errors, (gap.shape[0], classes)), axis=1)
 
 

@@ -60,6 +60,9 @@ POOL_ELEMENTS = 2**18
 _IN_CACHE = 3 * 2**18  # entries up to which a product with an indicator beats adding up row by row
 
 
+_ROWS_PER_CELL = 2**10  # from which on hits are counted cell by cell
+
+
 def are_sparse(sizes: HostArray) -> bool:
     """Tell whether the median filled cell holds too few instances for a standard error."""
     return bool(np.median(sizes[sizes > 0]) < _FEW)
@@ -94,7 +97,7 @@ class Terms(ABC):
     def split(self, part: Array, number: int) -> Self:
         """Return the same terms, split by these parts of the rows alone: sums are (b, parts * cells)."""
         other = copy.copy(self)
-        for name in ("_known", "ends", "_indicator"):
+        for name in ("_known", "ends", "_indicator", "_in_order"):
             other.__dict__.pop(name, None)
         other.part, other.n_parts = part, number
         return other
@@ -533,6 +536,21 @@ class Events(Terms):
             return None
         return xp.searchsorted(self.part, xp.arange(self.n_parts, device=device(self.part)), side="right")
 
+    @cached_property
+    def _in_order(self) -> tuple[HostArray, HostArray]:
+        """The rows, those of one cell after the other, and where every cell but the last ends."""
+        place: Any = self.place
+        counts = np.bincount(place, minlength=self.n_parts * self.n_cells)
+        return np.argsort(place, kind="stable"), np.cumsum(counts)[:-1]
+
+    def for_replicates(self, observed: Labels, n_resamples: int) -> Self:
+        """Return the same; of many rows in few cells it is known which rows each cell holds."""
+        n_cells = self.n_parts * self.n_cells
+        few = self.event is not None and 1 < n_cells <= self.n // _ROWS_PER_CELL
+        if few and is_numpy(self.place) and self.n * n_cells > _IN_CACHE:
+            _ = self._in_order
+        return self
+
     @property
     def is_lean(self) -> bool:
         """Whether a kernel counts events."""
@@ -616,6 +634,10 @@ class Events(Terms):
         place, n_cells = self.place, self.n_parts * self.n_cells
         if place is None:
             return np.array([[float(np.count_nonzero(row))] for row in hits])
+        if "_in_order" in self.__dict__:
+            order, ends = self._in_order
+            counts = [[np.count_nonzero(part) for part in np.split(row.take(order), ends)] for row in hits]
+            return np.array(counts, dtype=np.float64)
         if len(hits) == 1 or self.n * n_cells > _IN_CACHE:
             return sums_of_rows(hits, place, n_cells)
         # Whole numbers: single precision is exact and halves the cost.

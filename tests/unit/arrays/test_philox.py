@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import credibly as cr
 from credibly._arrays import philox
-from credibly._arrays.philox import Uniforms, as_seed, torch_pieces
+from credibly._arrays.philox import Stream, Uniforms, as_seed, torch_pieces
 from libraries import read
 from surface import public_objects
 
@@ -167,3 +167,20 @@ def test_every_public_function_that_draws_answers_them() -> None:
 def test_wrong_seeds(rng):
     with pytest.raises(cr.InputTypeError, match="`rng` must be None, a non-negative int"):
         as_seed(rng)
+
+
+@pytest.mark.parametrize("chance", [1e-9, 0.3, 0.9, 1 - 2**-53])
+def test_below_a_chance_are_the_uniforms_that_are(chance: float) -> None:
+    uniforms, replicates, n = Uniforms((3, 4), Stream.COINS), slice(2, 4), 2**15 + 7
+    expected = uniforms.draw(replicates, slice(0, n)) < chance
+    assert np.array_equal(uniforms.below(chance, replicates, n), expected)
+
+
+def test_uniforms_at_addresses_are_those_that_are_filled_in_order() -> None:
+    rng = np.random.default_rng(0)
+    replicates, instances = rng.integers(2**40, size=50), rng.integers(2**40, size=50)
+    uniforms, one = Uniforms((2**64 - 5, 3), Stream.RESTS), np.empty(1)
+    found = uniforms.at(replicates, instances)
+    for at in range(50):
+        uniforms.fill(one, int(replicates[at]), int(instances[at]))
+        assert found[at] == one[0]

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import credibly as cr
-from credibly._arrays.namespace import memory_budget, one_blas_thread, rows_within_budget, tiles
+from credibly._arrays import namespace
+from credibly._arrays.namespace import (
+    machine_memory,
+    memory_budget,
+    one_blas_thread,
+    rows_within_budget,
+    tiles,
+)
 
 MIB = 2**20
 
@@ -20,14 +30,28 @@ def test_tiles_cover_every_row_once(length, size):
     assert all(tile.stop - tile.start <= max(1, size) for tile in tiles(length, size))
 
 
+DEFAULT = min(machine_memory() // 16, 4096 * MIB)
+
+
+@pytest.mark.parametrize(("limit", "expected"), [("max\n", None), (str(640 * MIB), 40 * MIB)])
+def test_the_default_follows_the_machine_or_its_container(
+    limit: str, expected: int | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "memory.max").write_text(limit)
+    monkeypatch.setattr(namespace, "_CONTAINER_LIMIT", tmp_path / "memory.max")
+    monkeypatch.setattr(namespace, "machine_memory", machine_memory.__wrapped__)
+    physical = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    assert memory_budget() == (expected or min(physical // 16, 4096 * MIB))
+
+
 def test_the_budget_ends_with_its_block():
-    assert memory_budget() == 512 * MIB
+    assert memory_budget() == DEFAULT
     with cr.memory_limit(8 * MIB):
         assert memory_budget() == 8 * MIB
         with cr.memory_limit(2 * MIB):
             assert memory_budget() == 2 * MIB
         assert memory_budget() == 8 * MIB
-    assert memory_budget() == 512 * MIB
+    assert memory_budget() == DEFAULT
 
 
 def test_the_budget_ends_with_an_error_too():
@@ -37,7 +61,7 @@ def test_the_budget_ends_with_an_error_too():
 
     with pytest.raises(KeyError):
         fail()
-    assert memory_budget() == 512 * MIB
+    assert memory_budget() == DEFAULT
 
 
 @pytest.mark.parametrize("limit", [0, MIB - 1, -1, "1GB", None, float("nan"), float("inf")])

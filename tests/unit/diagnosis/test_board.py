@@ -86,7 +86,7 @@ def test_the_page_marks_what_is_missed(board):
     line = board.Line(world_of(board, "temperature 2 k5"), [row] * 4)
     assert line.misses == ["right", "direction", "gain"]
     text = board.page([line])
-    assert "| temperature 2 k5 | 300 | 4 | **0.00** | **0.00** | 1.00 | **0.20** | 0.10 | bias 4 |" in text
+    assert "| temperature 2 k5 | 300 | 4 | **0.00** | **0.00** | 1.00 | **0.20** |  | bias 4 |" in text
 
 
 def test_too_many_alarms_are_those_beyond_chance(board):

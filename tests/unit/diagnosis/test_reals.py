@@ -9,7 +9,8 @@ from scipy.special import ndtri
 import credibly as cr
 from credibly.diagnosis import diagnose
 from credibly.diagnosis.diagnose import _subject
-from credibly.diagnosis.reals import Curve, Law, RealSubject, Shape, _settled
+from credibly.diagnosis.laws import Curve, Law, Shape, settled_cells
+from credibly.diagnosis.reals import RealSubject
 from credibly.predictions import RealPredictions
 
 N = 1000
@@ -264,7 +265,7 @@ def test_cells_of_labels_that_equal_quantiles_by_hand() -> None:
     """Ten rows, quantiles 0, 0, 1 at levels 0.2, 0.5, 0.9: one label below, seven equal 0, two above."""
     table, levels = np.tile([0.0, 0.0, 1.0], (10, 1)), np.array([0.2, 0.5, 0.9])
     first, last = np.array([0] * 8 + [2, 3]), np.array([0] + [2] * 7 + [2, 3])
-    cells = _settled(first, last, table, levels, np.ones(10))
+    cells = settled_cells(first, last, table, levels, np.ones(10))
     # 2 below the first level, of which one is free; 5 below the second; the others lie above it
     assert np.bincount(cells, minlength=4).tolist() == [2, 3, 4, 1]
     assert cells[[0, 8, 9]].tolist() == [0, 2, 3]

@@ -171,7 +171,7 @@ def test_why_counts_were_not_tested(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "not a set" in dict(cr.evaluate(dirichlet, counts, **FEW).not_run)[name]
     found = cr.evaluate(sets, counts, **{**FEW, "n_resamples": 3})
     assert found.validity is not None  # too few replicates are no reason: more are drawn
-    assert found.validity.test.n_resamples == 239
+    assert found.validity.test.n_resamples == 199  # the most that raters are drawn again, unasked
     assert "239 replicates were drawn instead of 3, because fewer cannot show a conflict" in found.notes
     monkeypatch.setattr(set_tests, "MOST_RATED", 5)
     assert "use `validity_test`" in dict(cr.evaluate(sets, counts, **FEW).not_run)[name]

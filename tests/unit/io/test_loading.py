@@ -374,7 +374,7 @@ def test_mapped_logits_are_turned_in_blocks_and_only_where_they_fit(
             tracemalloc.stop()
         np.testing.assert_allclose(found.predictions.probs[-1, 0], np.e**2 / (np.e**2 + 7))
         assert peak < 64e6 + 2**26  # the probabilities in double precision, and blocks of 2**20 numbers
-        monkeypatch.setattr("credibly.io.limits.physical_memory", lambda: 100 * 10**6)
+        monkeypatch.setattr("credibly.io.limits.machine_memory", lambda: 100 * 10**6)
         with pytest.raises(cr.FileError, match=r"`logits` must have probabilities that fit.*61.0 MiB"):
             cr.load(tmp_path / "logits.npy", kind="logits")
 

@@ -392,3 +392,18 @@ def test_counts_are_asked_for() -> None:
         cr.raters.entropy_split([[0.5, 0.5]], [[1, 2]])
     with pytest.raises(cr.InputTypeError, match="Pass all members"):
         cr.recalibrate.IgnoranceCalibration().fit(cr.Point([[0.5, 0.5]] * 2), cr.LabelCounts([[1, 1]] * 2))
+
+
+def test_an_evaluation_in_chunks_judges_the_same_rows() -> None:
+    rng = np.random.default_rng(3)
+    probs = rng.dirichlet(np.ones(3), size=(120, 4))
+    counts = np.array([rng.multinomial(3, row[rng.integers(4)]) for row in probs])
+    members, labels = cr.Ensemble(probs, member_axis=1), cr.LabelCounts(counts)
+    whole, chunks = (
+        cr.evaluate(*rows, rng=0, n_resamples=19).ignorance
+        for rows in ((members, labels), (cr.scan(members, labels, chunk_rows=50),))
+    )
+    assert whole is not None
+    assert chunks is not None
+    assert chunks.found.gap.value == pytest.approx(whole.found.gap.value, rel=1e-9)
+    assert chunks.found.test.pvalue == whole.found.test.pvalue

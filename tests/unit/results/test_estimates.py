@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import credibly as cr
-from credibly._arrays.standard_errors import mean_error
+from credibly._arrays.standard_errors import Moments, mean_error
 
 
 def mean_refusal(values: np.ndarray) -> str | None:
@@ -31,6 +31,15 @@ def test_skewness_against_the_number_of_instances() -> None:
     assert mean_refusal((np.arange(70) % 10 != 0).astype(float)) is not None
     # scale plays no part
     assert mean_refusal(1e-9 * (np.arange(80) % 10 == 0)) is None
+
+
+@pytest.mark.parametrize("value", [2.0, np.inf])
+def test_without_weights_the_moments_are_those_of_weights_of_one(value: float) -> None:
+    values = np.append(np.random.default_rng(0).gamma(2.0, size=50), value)[None, :]
+    with np.errstate(invalid="ignore"):
+        plain, weighted = Moments.of(values, None), Moments.of(values, np.ones((1, 51)))
+    for name, sums in weighted.items():
+        np.testing.assert_allclose(plain[name], sums, rtol=1e-12, atol=1e-14, err_msg=name)
 
 
 def test_equal_contributions_have_no_interval() -> None:

@@ -73,6 +73,20 @@ def test_crps_of_draws_far_from_zero_keeps_its_digits() -> None:
     assert float(cr.crps(shifted, Y + 1e9)) == pytest.approx(float(cr.crps(ALL["samples"], Y)), rel=1e-5)
 
 
+@pytest.mark.parametrize("n", [1, N, 5000])
+def test_one_label_vector_scores_as_the_mean_over_pairs_of_draws_and_as_in_a_batch(n: int) -> None:
+    rng = np.random.default_rng(n)
+    draws, labels = rng.normal(size=(n, 7)).round(1), rng.normal(size=n).round(1)  # with ties
+    far = np.abs(draws - labels[:, None]).mean(axis=1)
+    apart = np.abs(draws[:, :, None] - draws[:, None, :]).sum(axis=(1, 2))
+    for estimator, pairs in (("empirical", 49), ("fair", 42)):
+        bound = cr.crps.bind(cr.Samples(draws), estimator=estimator)
+        single = bound.contributions(Reals(labels[None, :]))
+        assert single[0] == pytest.approx(far - apart / (2 * pairs), abs=1e-12)
+        batch = bound.contributions(Reals(np.stack([labels, labels + 1.0])))
+        assert single[0] == pytest.approx(batch[0], abs=1e-12)
+
+
 def test_fair_crps_is_unbiased_for_the_distribution_behind_the_draws() -> None:
     rng = np.random.default_rng(1)
     draws = cr.Samples(rng.normal(size=(20_000, 3)))
@@ -503,3 +517,12 @@ def test_rps_by_hand_and_by_brute_force() -> None:
     )
     assert "rps" in str(found)
     assert "rps" not in cr.evaluate(probs, labels, tests=False).estimates
+
+
+@pytest.mark.parametrize("size", [3e-200, 3e200])
+def test_errors_whose_squares_are_no_numbers_are_refused(size: float) -> None:
+    given = cr.Gaussian([0.0, 0.0], [1.0, 1.0])
+    with pytest.raises(cr.UnsupportedError, match="the largest error is 3e"):
+        cr.rmse(given, [size, -size])
+    assert cr.rmse(given, [3e-200, 3.0]).value == pytest.approx(3 / 2**0.5)  # one of them is tiny
+    assert cr.rmse(given, [0.0, 0.0]).value == 0.0

@@ -108,3 +108,14 @@ def test_a_device_counts_the_same(kind: str, ordered: bool, monkeypatch: pytest.
     assert (split.ends is not None) is ordered
     expected, on_host = made(kind)
     assert split.observed(labels).numpy() == pytest.approx(expected.split(PART, PARTS).observed(on_host))
+
+
+def test_many_rows_in_few_cells_are_counted_as_single_rows_are() -> None:
+    n = 4 * 2**18
+    part, hits = RNG.integers(3, size=n), RNG.integers(2, size=(2, n)).astype(np.uint8)
+    split = Events(np.full(n, 0.5), event=np.ones(n, dtype=np.uint8)).split(part, 3)
+    plain = split.observed(Classes(hits, 2))
+    ready = split.for_replicates(Classes(hits[:1], 2), 99)
+    assert "_in_order" in vars(ready)
+    assert ready.observed(Classes(hits, 2)).tolist() == plain.tolist()
+    assert plain.tolist() == [np.bincount(part, row).tolist() for row in hits]

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from credibly._arrays.errors import one_of
+from credibly._arrays.philox import takes_rng
 from credibly.hypotests.calibration.calibration_test import calibration_test
 from credibly.predictions import Point
 from credibly.results.tests import HypotestResult
@@ -23,6 +24,7 @@ from credibly.statistics.joint import STORIES, JointScore, OfChoices, as_joint, 
 EXCHANGE = "label and draws of every instance were drawn from the same joint distribution"
 
 
+@takes_rng
 def joint_test(
     predictions: Any,
     labels: Any,

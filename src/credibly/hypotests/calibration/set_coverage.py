@@ -157,7 +157,7 @@ def coverage_of(rows: Rows, seed: Seed, n_resamples: int, *, claimed: float | No
     )
     n = covered.size
     real = score is not None
-    strata = {"size": _width_parts(size) if real else np.unique(size.astype(np.int64), return_inverse=True)}
+    strata = {"size": _width_parts(size) if real else _numbered(size.astype(np.int64))}
     names_of_groups = _one_group(groups, n)
     if names_of_groups is not None:
         strata["group"] = np.unique(names_of_groups, return_inverse=True)
@@ -334,6 +334,12 @@ def _mean(name: str, values: HostArray, method: Any, codes: HostArray | None) ->
     return Estimate(name, float(values.mean()), stderr, n, {}, (), alone, method)
 
 
+def _numbered(sizes: HostArray) -> tuple[HostArray, HostArray]:
+    """Return the sizes that occur, in order, and which of them every set has."""
+    present = np.bincount(sizes) > 0
+    return np.flatnonzero(present), (np.cumsum(present) - 1)[sizes]
+
+
 def _width_parts(width: HostArray) -> tuple[HostArray, HostArray]:
     """Cut widths into equally filled parts; widths that differ by rounding alone stay together."""
     finite = np.isfinite(width)
@@ -372,8 +378,9 @@ def _values(
             measured[name].append(search(labels.values.astype(np.float64)))
 
     if codes is None:
-        uniforms, rows = Uniforms(seed, Stream.COINS), slice(0, covered.size)
-        coins = Drawn(lambda reps: _labels(uniforms.draw(reps, rows) < claimed))
+        sums = {name: terms.for_replicates(observed, n_resamples) for name, terms in sums.items()}
+        uniforms = Uniforms(seed, Stream.COINS)
+        coins = Drawn(lambda reps: _labels(uniforms.below(claimed, reps, covered.size)))
         for _, batch in label_tiles(observed, coins, slice(0, n_resamples)):
             see(batch)
     else:

@@ -140,14 +140,26 @@ class Replicates:
         out = np.zeros(shape, dtype=label_dtype(np, self.k))
         width = min(shape[1], _TILE // 4)  # several replicates share the steps in cache
         height = max(1, _TILE // width)
-        draw = self._draw_few if self.k <= _FEW_CLASSES else self._draw_many
+        few, tied = self.k <= _FEW_CLASSES, []
         for part in tiles(shape[0], height):
             for span in tiles(shape[1], width):
-                draw(out[part, span], reps.start + part.start, span.start)
+                drawn, replicate = out[part, span], reps.start + part.start
+                if not few:
+                    self._draw_many(drawn, replicate, span.start)
+                    continue
+                d, i, piece = self._draw_few(drawn, replicate, span.start)
+                if i.size:
+                    tied.append((d + part.start, i + span.start, piece))
+        if tied:
+            d, i, piece = map(np.concatenate, zip(*tied, strict=True))
+            out[d, i] = self._settled(piece, d + reps.start, i)
         return Classes(like(out, self.probs), self.k)
 
-    def _draw_few(self, out: Array, replicate: int, row: int) -> None:
-        """Count passed steps by comparing 16-bit pieces with each of them; `out` starts at zero."""
+    def _draw_few(self, out: Array, replicate: int, row: int) -> tuple[HostArray, HostArray, HostArray]:
+        """Count passed steps by comparing 16-bit pieces with each of them; `out` starts at zero.
+
+        Return where a piece does not decide, and the piece.
+        """
         pieces = np.empty(out.shape, dtype=np.uint16)
         self.pieces.fill_pieces(pieces, replicate, self.first_row + row)
         reached = np.zeros_like(out)
@@ -155,13 +167,17 @@ class Replicates:
         for floor in self.floors[:, row : row + out.shape[1]]:
             add_mask(out, np.greater(pieces, floor, out=passed))
             add_mask(reached, np.greater_equal(pieces, floor, out=passed))
-        tied, i = np.nonzero(out != reached)
-        rest = np.empty(i.size)
-        for at in range(i.size):
-            self.rests.fill(rest[at : at + 1], replicate + int(tied[at]), self.first_row + row + int(i[at]))
-        steps, piece = self.steps[:, row + i], pieces[tied, i]
+        d, i = np.divmod(np.flatnonzero(np.not_equal(out, reached, out=passed)), out.shape[1])
+        return d, i, pieces[d, i]
+
+    def _settled(self, piece: HostArray, replicate: HostArray, row: HostArray) -> HostArray:
+        """Return the labels where the rest of a uniform decides, (t,)."""
+        rest = self.rests.at(replicate, self.first_row + row)
+        steps = self.steps[:, row]
         floor = np.floor(steps)
-        out[tied, i] = ((piece > floor) | ((piece == floor) & (rest >= steps - floor))).sum(axis=0)
+        passed = (piece > floor) | ((piece == floor) & (rest >= steps - floor))
+        labels: HostArray = np.add.reduce(passed, axis=0)
+        return labels
 
     def _draw_many(self, out: Array, replicate: int, row: int) -> None:
         """Find the number of passed steps by bisection."""

@@ -22,7 +22,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from credibly._arrays.errors import UnsupportedError
-from credibly._arrays.namespace import Array, HostArray, like, rows_within_budget, tiles, to_host
+from credibly._arrays.namespace import Array, HostArray, is_numpy, like, rows_within_budget, tiles, to_host
 from credibly._arrays.progress import Progress, share_of
 from credibly.hypotests.resampling.choices import Drawn, bound_to
 from credibly.hypotests.resampling.loop import (
@@ -57,6 +57,7 @@ from credibly.statistics.subsampled import Subsampled
 
 _T = TypeVar("_T")
 
+_MANY_ELEMENTS, _PART_ELEMENTS = 2**20, 2**17  # probabilities that are cut into parts, and those of a part
 _FEW = 64  # rows that tell settings, notes and sizes of sums
 
 
@@ -178,10 +179,8 @@ def _evaluate(sources: Sequence[tuple[Draw, list[Wish]]], first: Request, by_mem
         sum(wish.target.statistic is not None or not isinstance(predictions, Gaussian) for wish in wishes)
         for _, wishes in sources
     )
-    fits = whole is not None and (
-        len(whole) <= rows_at_once(predictions, tables)
-        or not (by_members or isinstance(predictions, (Gaussian, Samples)))
-    )
+    bounded = by_members or isinstance(predictions, (Gaussian, Samples))
+    fits = whole is not None and len(whole) <= _rows_of_part(predictions, tables, bounded=bounded)
 
     def is_summed(wish: Wish) -> bool:
         return not fits and (wish.target.additive or _is_part(wish))
@@ -206,6 +205,15 @@ def _evaluate(sources: Sequence[tuple[Draw, list[Wish]]], first: Request, by_mem
     for order, (draw, seen, jobs) in enumerate(as_replicates_see(targets, whole, n_resamples)):
         drawing = draw(seen) if n_resamples else None
         at_once(rest[order][1], jobs, seen.batch, drawing, n_resamples, share_of(progress, order, len(rest)))
+
+
+def _rows_of_part(predictions: Predictions, n_targets: int, *, bounded: bool = True) -> int:
+    """Return how many rows are worked on at a time: many stay in cache, `bounded` ones fit the budget."""
+    leading = predictions._leading
+    most: int = rows_at_once(predictions, n_targets) if bounded else leading.shape[0]
+    k = leading.shape[-1]
+    many = isinstance(predictions, ClassPredictions) and leading.shape[0] * k > _MANY_ELEMENTS
+    return min(most, max(_FEW, _PART_ELEMENTS // k)) if many and is_numpy(leading) else most
 
 
 def comes_in_parts(statistic: Statistic, rows: Rows) -> bool:
@@ -244,7 +252,7 @@ class _Work:
     n_resamples: int
 
     def __call__(self, chunk: Dataset) -> Sums:
-        most = rows_at_once(chunk.predictions, max(len(source.targets) for source in self.asked))
+        most = _rows_of_part(chunk.predictions, max(len(source.targets) for source in self.asked))
         if len(chunk) <= most:
             return self._part(chunk)
         return reduce(add, (self._part(chunk.rows(rows)) for rows in tiles(len(chunk), most)))
