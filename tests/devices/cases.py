@@ -32,6 +32,7 @@ DRAWS = _rng.normal(size=(N, M, 60))
 REALS = 1.3 * _rng.normal(size=N)
 WEIGHTS = np.arange(N) % 3 + 1.0
 MASSES = _rng.dirichlet(np.ones(4), size=N)
+JOINT = _rng.normal(size=(N, 60))
 FOCAL_SETS = [(0,), (1,), (0, 2), (0, 1, 2)]
 
 
@@ -354,15 +355,16 @@ def _others() -> Iterator[tuple[str, Case]]:
             .apply(cr.Point.from_logits(make(MEMBERS[:, 1, :2])))
         ),
     )
-    yield (
-        "AlphaCalibration",
-        lambda make: (
-            cr.recalibrate.AlphaCalibration()
-            .fit(cr.Point(make(MEMBERS[:, 0])), cr.LabelCounts(make(COUNTS)))
-            .apply(cr.Point(make(MEMBERS[:, 0])))
-            .alpha
-        ),
-    )
+    for method, given in (
+        (cr.recalibrate.AlphaCalibration, lambda make: cr.Point(make(MEMBERS[:, 0]))),
+        (cr.recalibrate.IgnoranceCalibration, ensemble),
+    ):
+        yield (
+            method.__name__,
+            lambda make, method=method, given=given: (
+                method().fit(given(make), cr.LabelCounts(make(COUNTS))).apply(given(make)).alpha
+            ),
+        )
     yield (
         "CredalRecalibration",
         fitted(lambda: cr.recalibrate.CredalRecalibration(temperatures="shared", rng=7), ensemble),
@@ -379,6 +381,14 @@ def _others() -> Iterator[tuple[str, Case]]:
                 cr.scan([(ensemble(make), cr.LabelCounts(make(COUNTS)))] * 2, engine="serial")
             ),
         )
+    yield from _second_labels()
+    yield "disagreement", lambda make: cr.credal.disagreement(ensemble(make))
+    for score in (cr.statistics.energy_score, cr.statistics.variogram_score):
+        yield score.__name__, lambda make, score=score: score(make(DRAWS), make(JOINT))
+    yield (
+        "joint_test",
+        lambda make: cr.hypotests.joint_test(make(DRAWS), make(JOINT), n_resamples=39, rng=7),
+    )
     yield "pit", lambda make: cr.pit(gaussian(make), make(REALS))
     yield "risk_coverage_curve", lambda make: cr.risk_coverage_curve(ensemble(make), make(LABELS))
     yield (
@@ -433,6 +443,19 @@ def _others() -> Iterator[tuple[str, Case]]:
     yield "Basis", lambda make: cr.learners.Basis().fit(make(FEATURES)).columns(make(FEATURES))
 
 
+def _second_labels() -> Iterator[tuple[str, Case]]:
+    draws: dict[str, Any] = {"n_resamples": 39, "rng": 7}
+    for name in ("ignorance", "spread_test"):
+        yield (
+            name,
+            lambda make, name=name: getattr(cr.raters, name)(
+                ensemble(make), cr.LabelCounts(make(COUNTS)), **draws
+            ),
+        )
+    yield "entropy_split", lambda make: cr.raters.entropy_split(ensemble(make), cr.LabelCounts(make(COUNTS)))
+    yield "plan_second_labels", lambda make: cr.raters.plan_second_labels(ensemble(make), 5)
+
+
 def _diagnosed(make: Make) -> cr.diagnosis.Diagnosis:
     """Diagnose an overconfident model, on enough rows for the test to find it and for repairs to be tried."""
     sharp = MEMBERS[:, 0] ** 2 / (MEMBERS[:, 0] ** 2).sum(axis=1, keepdims=True)
@@ -453,6 +476,8 @@ CORNERS = "the search of corners"
 OPTIMISERS = "optimisers"
 WITNESSES = "witnesses of sets"
 RATERS = "how many raters a row has"
+SECOND = "laws of several labels, and what they show"
+JOINTLY = "distances between joint draws"
 BOOTSTRAP = "the bootstrap of scores"
 PICTURES = "what the studies only draw"
 PLACES = "places of labels in their predictions"
@@ -497,7 +522,7 @@ LEAVES: dict[str, str] = {
     "VectorScaling": OPTIMISERS,
     "MatrixScaling": OPTIMISERS,
     "Chain": OPTIMISERS,
-    "AlphaCalibration": OPTIMISERS,
+    **dict.fromkeys(("AlphaCalibration", "IgnoranceCalibration"), OPTIMISERS),
     "weights_test constant": OPTIMISERS,
     "credal_test": WITNESSES,
     "witness_test": WITNESSES,
@@ -506,6 +531,9 @@ LEAVES: dict[str, str] = {
     "decompose_loss scan": RATERS,
     "decompose_disagreement": RATERS,
     "decompose_disagreement scan": RATERS,
+    **dict.fromkeys(("ignorance", "spread_test", "entropy_split", "plan_second_labels"), SECOND),
+    **dict.fromkeys(("energy_score", "variogram_score", "joint_test"), JOINTLY),
+    "augrc": "the order of answers by confidence",
     "rank_models": BOOTSTRAP,
     "rank_scores": BOOTSTRAP,
     "member_functions": PICTURES,

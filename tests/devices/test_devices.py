@@ -32,11 +32,15 @@ PLACES = ("second_device", "torch_as_device", *(("cuda",) if CUDA else ()))
 
 # What takes no arrays of predictions, or only files, settings and results.
 ELSEWHERE = {
+    "agreement": "annotations, which are counted on the host",
     "as_predictions": "tests/unit/predictions",
+    "average": "monitors, which hold numbers",
     "from_posterior_predictive": "reads xarray, which is NumPy",
     "load": "reads files",
+    "leaving_raters_out": "annotations, which are counted on the host",
     "memory_limit": "a setting",
     "power_study": "draws its own data",
+    "rater_test": "annotations, which are counted on the host",
     "rater_statistic": "a setting of decompose_disagreement",
     "registered": "a list",
     "rights": "a table",

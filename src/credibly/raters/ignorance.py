@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from credibly._arrays.checks import require_integer
-from credibly._arrays.namespace import HostArray, to_host
+from credibly._arrays.namespace import HostArray, like, to_host
 from credibly._arrays.philox import as_seed, takes_rng
 from credibly._arrays.standard_errors import mean_error
 from credibly.predictions import Point
@@ -126,7 +126,7 @@ def ignorance(
 
     with warnings.catch_warnings():  # of rows that were left out before
         warnings.simplefilter("ignore", UserWarning)
-        mean_part = decompose_loss(Point(law.mean), pair.counts).calibration
+        mean_part = decompose_loss(Point(like(law.mean, pair.counts.counts)), pair.counts).calibration
     return Ignorance(
         stated=mean_of("stated", wide),
         supported=mean_of("supported", distances, 1.0),
