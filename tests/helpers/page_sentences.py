@@ -602,11 +602,11 @@ def comparison_faults(page: ShownPage, comparison: Any) -> list[str]:
     shown = [one.text for one in page.sentences]
     advice = [str(one) for one in comparison.recommendations.values()]
     said = [comparison.findings[0], *advice]
-    said += comparison.tradeoff_findings if isinstance(comparison, cr.Comparison) else comparison.findings
+    said += comparison.findings if comparison.by_scores else comparison.tradeoff_findings
     missing = [f"“{text}” is missing" for text in said if text not in shown]
     numbers = [0.95, len(comparison.models), ranking.n, ranking.level]
     numbers += numbers_in((ranking, comparison.recommendations, comparison.estimates), ranking.n)
-    named = list(_compared(comparison)) if isinstance(comparison, cr.Comparison) else []
+    named = [] if comparison.by_scores else list(_compared(comparison))
     stored = [*comparison.notes, *comparison.warnings]
     for name, one in comparison.calibration.items():  # tests/unit/evaluation/test_comparison.py compares them
         fault = " ".join(filter(None, (f"{name}: {one.sentence}", one.remedy))) if one.sentence else ""

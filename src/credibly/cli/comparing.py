@@ -18,7 +18,8 @@ from credibly.cli.reading import engine, in_chunks, read, require_elsewhere, sca
 from credibly.cli.typed import Typed
 from credibly.evaluation import (
     Comparison,
-    ScoreComparison,
+    ScoreRow,
+    StandingRow,
     compare,
     joined,
     score_rows,
@@ -62,9 +63,7 @@ def require_place(typed: Typed, out: Path) -> None:
     require_writable(out, overwrite=typed.overwrite or is_report(out))
 
 
-def run_comparison(
-    typed: Typed, output: Output, settings: dict[str, Any], **settled: Any
-) -> Comparison | ScoreComparison:
+def run_comparison(typed: Typed, output: Output, settings: dict[str, Any], **settled: Any) -> Comparison:
     """Compare the models in several files, with progress, and record the call."""
     names = _names(typed.files)
     with _models(typed, output) as models, progress(quiet=output.quiet) as tell:
@@ -73,7 +72,7 @@ def run_comparison(
         output.notes(map(with_flags, notes))
         plain = [_without_clusters(one) for one in models]
         answers = all(isinstance(one.predictions, Confidence) for one in samples)  # labels of their own
-        found: Comparison | ScoreComparison = compare(
+        found: Comparison = compare(
             {name: one if answers else one.arguments[0] for name, one in zip(names, plain, strict=True)},
             None if answers else plain[0].arguments[1],
             **models[0].also("clusters"),
@@ -112,20 +111,20 @@ def _models(typed: Typed, output: Output) -> Iterator[list[Rows]]:
         yield [InMemory(one) for one in data]
 
 
-def comparison_remarks(comparison: Comparison | ScoreComparison) -> Iterator[str]:
+def comparison_remarks(comparison: Comparison) -> Iterator[str]:
     """Yield what was found, and what is worth knowing beside it, unless it was said when files were read."""
     said = set(comparison.source["notes"])
     yield from (with_flags(one) for one in (*comparison.findings, *comparison.warnings) if one not in said)
     yield from (with_flags(one) for one in comparison.notes if one not in comparison.warnings)
 
 
-def _print(comparison: Comparison | ScoreComparison, output: Output, out: Path | None) -> None:
+def _print(comparison: Comparison, output: Output, out: Path | None) -> None:
     if output.as_json:
         output.json({**comparison.to_dict(), "report": None if out is None else str(out)})
         return
-    if isinstance(comparison, ScoreComparison):
+    if comparison.by_scores:
         columns = ("statistic", "model", "place_best", "place_worst", "score", "interval")
-        output.table(_score_table(comparison), shown=columns)
+        output.table(_table(comparison), shown=columns)
     elif not output.terminal:
         output.table(_table(comparison))
     else:
@@ -178,38 +177,16 @@ def _places(comparison: Comparison) -> Table:
     return Table(("tradeoff", "place", "model", "score", "behind the first by"), rows)
 
 
-def _score_table(comparison: ScoreComparison) -> Table:
-    rows: list[tuple[Cell, ...]] = [
-        (
-            one.statistic,
-            one.model,
-            one.place_best,
-            one.place_worst,
-            one.score,
-            one.difference,
-            None if one.low is None or one.high is None else (one.low, one.high),
-        )
-        for one in score_rows(comparison.ranking)
-    ]
-    return Table(("statistic", *COLUMNS[1:7]), rows, frozenset({"interval"}))
-
-
 def _table(comparison: Comparison) -> Table:
-    rows: list[tuple[Cell, ...]] = [
-        (
-            one.tradeoff,
-            one.model,
-            one.place_best,
-            one.place_worst,
-            one.score,
-            one.difference,
-            None if one.low is None or one.high is None else (one.low, one.high),
-            one.distance,
-            one.imprecision,
-        )
-        for one in standing_rows(comparison.ranking)
-    ]
-    return Table(COLUMNS, rows, frozenset({"interval"}))
+    """Return a row per model and trade-off, or per model and score, as a program reads them."""
+    columns: tuple[str, ...] = COLUMNS
+    rows: Sequence[ScoreRow | StandingRow]
+    if comparison.by_scores:
+        columns, rows = ("statistic", *COLUMNS[1:7]), score_rows(comparison.ranking)
+    else:
+        rows = standing_rows(comparison.ranking)
+    cells = [tuple(getattr(row, name) for name in columns) for row in rows]
+    return Table(columns, cells, frozenset({"interval"}))
 
 
 def _names(files: Sequence[str]) -> list[str]:

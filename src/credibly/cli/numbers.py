@@ -191,13 +191,8 @@ def _parts_of_loss(found: Iterable[NumberRow]) -> list[NumberRow]:
 
 
 def _number(one: NumberRow, group: str | None) -> tuple[Cell, ...]:
-    interval, accepted = _pair(one.low, one.high), _pair(one.acceptance_low, one.acceptance_high)
-    tested = (accepted, one.pvalue, one.adjusted_pvalue, one.verdict)
-    return (group, one.statistic, one.value, one.stderr, interval, one.n, *tested)
-
-
-def _pair(low: float | None, high: float | None) -> tuple[float, float] | None:
-    return None if low is None or high is None else (low, high)
+    tested = (one.acceptance_region, one.pvalue, one.adjusted_pvalue, one.verdict)
+    return (group, one.statistic, one.value, one.stderr, one.interval, one.n, *tested)
 
 
 def _why_nothing(evaluation: Evaluation) -> str:

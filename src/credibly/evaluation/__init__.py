@@ -1,6 +1,6 @@
 """Everything at once: run all that the input allows, cheap parts first, and report it in words."""
 
-from credibly.evaluation.comparison import Comparison, ScoreComparison, compare
+from credibly.evaluation.comparison import Comparison, compare
 from credibly.evaluation.evaluate import evaluate
 from credibly.evaluation.findings import Finding, Headline
 from credibly.evaluation.ignorance import IgnoranceParts
@@ -8,7 +8,7 @@ from credibly.evaluation.results import Evaluation, Reported
 from credibly.evaluation.rows import PredictionSummary
 from credibly.evaluation.set_tests import CredalParts, ValidityParts
 from credibly.evaluation.stages import Curves, RaterParts, RealParts, ScoreParts
-from credibly.evaluation.tidy import NumberRow, StandingRow, number_rows, score_rows, standing_rows
+from credibly.evaluation.tidy import NumberRow, ScoreRow, StandingRow, number_rows, score_rows, standing_rows
 from credibly.evaluation.words import Verdict, title, worst_first
 from credibly.evaluation.work import Part
 from credibly.results.numbers import joined, shown, shown_range
@@ -28,8 +28,8 @@ __all__ = [
     "RaterParts",
     "RealParts",
     "Reported",
-    "ScoreComparison",
     "ScoreParts",
+    "ScoreRow",
     "StandingRow",
     "ValidityParts",
     "Verdict",

@@ -91,8 +91,48 @@ class _EventGap(ConfidenceGap):
 
 
 @dataclasses.dataclass(frozen=True)
-class _Compared(Reported):
-    """What comparisons of all kinds of models hold and say."""
+class Comparison(Reported):
+    """All that :func:`compare` computed.
+
+    Models of classes are ranked by one score over trade-offs; models of real values, and models of classes
+    if `statistics` are named, by proper scores.
+
+    Attributes
+    ----------
+    models : mapping of str to PredictionSummary
+        Type and size of every model's predictions.
+    ranking : Ranking or ScoreRanking
+        Scores as a function of the trade-off, crossings and ties; or standings by proper scores, with paired
+        differences and ties.
+    estimates : mapping of str to mapping of str to Estimate
+        Accuracy, log loss, confidence gap, Brier score and ECE of every model's mean prediction; for two
+        classes, the gap of the event (its mean probability minus its frequency) instead of the confidence
+        gap. By proper scores: these.
+    recommendations : mapping of str to Recommendation
+        Which model to choose if abstaining is allowed, and if it is not; empty if no model is imprecise.
+    findings : tuple of str
+        The comparison in sentences.
+    warnings : tuple of str
+        What makes the models hard to compare.
+    notes : tuple of str
+        How sets were made, or how models of different kinds were made comparable.
+    settings : mapping
+        Everything needed to repeat the comparison.
+    source : mapping
+        Where the data came from: paths, digests, command.
+    calibration : mapping of str to ModelCalibration
+        What is wrong with every model and what repairs it, and its calibration errors beside what chance
+        would give.
+    places : mapping of str to Places
+        The models by accuracy, by log loss and by the size of the calibration gap, with ties; empty if they
+        are ranked by proper scores, and so are the next two.
+    curves : mapping of str to CorpCurve
+        Confidence against accuracy for every model's mean prediction, by isotonic regression; for two
+        classes, the probability of the event against its frequency.
+    differences : tuple of CalibrationDifference
+        By every calibration error, how much larger it is than that of the model with the smallest log loss,
+        with paired intervals that hold jointly over models.
+    """
 
     drawn_as = ("ranking",)
 
@@ -110,79 +150,24 @@ class _Compared(Reported):
     settings: Mapping[str, Any]
     source: Mapping[str, Any]
     calibration: Mapping[str, ModelCalibration]
+    places: Mapping[str, Places] = dataclasses.field(default_factory=dict)
+    curves: Mapping[str, CorpCurve] = dataclasses.field(default_factory=dict)
+    differences: tuple[CalibrationDifference, ...] = ()
 
     @property
     def heading(self) -> str:
         """What was compared, in one line."""
         return f"Comparison of {joined(list(self.models))} (n = {self.ranking.n})"
 
-    def _cells(self, row: StandingRow | ScoreRow) -> tuple[str, ...]:
-        tied = row.place_best != row.place_worst
-        place = f"{row.place_best} to {row.place_worst}" if tied else str(row.place_best)
-        behind = ""
-        if row.difference and row.low is not None and row.high is not None:  # the first is behind nobody
-            behind = f"{shown(row.difference)} ({shown_range((row.low, row.high))})"
-        by = shown(row.tradeoff) if isinstance(row, StandingRow) else title(row.statistic)
-        return by, place, row.model, shown(row.score), behind
-
-    def _said(self) -> list[tuple[str, str]]:
-        return [("", finding) for finding in self.findings]
-
-    def _briefly(self) -> list[str]:
-        return list(self.findings)
-
-
-@dataclasses.dataclass(frozen=True)
-class Comparison(_Compared):
-    """All that :func:`compare` computed.
-
-    Attributes
-    ----------
-    models : mapping of str to PredictionSummary
-        Type and size of every model's predictions.
-    ranking : Ranking
-        Scores as a function of the trade-off, crossings and ties.
-    estimates : mapping of str to mapping of str to Estimate
-        Accuracy, log loss, confidence gap, Brier score and ECE of every model's mean prediction; for two
-        classes, the gap of the event (its mean probability minus its frequency) instead of the confidence
-        gap.
-    recommendations : mapping of str to Recommendation
-        Which model to choose if abstaining is allowed, and if it is not.
-    findings : tuple of str
-        The comparison in sentences.
-    warnings : tuple of str
-        What makes the models hard to compare.
-    notes : tuple of str
-        How sets were made.
-    settings : mapping
-        Everything needed to repeat the comparison.
-    source : mapping
-        Where the data came from: paths, digests, command.
-    calibration : mapping of str to ModelCalibration
-        What is wrong with every model and what repairs it, and its calibration errors beside what chance
-        would give.
-    places : mapping of str to Places
-        The models by accuracy, by log loss and by the size of the calibration gap, with ties.
-    curves : mapping of str to CorpCurve
-        Confidence against accuracy for every model's mean prediction, by isotonic regression; for two
-        classes, the probability of the event against its frequency.
-    differences : tuple of CalibrationDifference
-        By every calibration error, how much larger it is than that of the model with the smallest log loss,
-        with paired intervals that hold jointly over models.
-    """
-
-    _row = StandingRow
-    _headings = ("trade-off", "place", "model", "score", "behind the first by")
-
-    ranking: Ranking
-    places: Mapping[str, Places] = dataclasses.field(default_factory=dict)
-    curves: Mapping[str, CorpCurve] = dataclasses.field(default_factory=dict)
-    differences: tuple[CalibrationDifference, ...] = ()
+    @property
+    def by_scores(self) -> bool:
+        """Whether the models are ranked by proper scores instead of over trade-offs."""
+        return isinstance(self.ranking, ScoreRanking)
 
     @property
     def has_imprecision(self) -> bool:
         """Whether a model predicts sets, so that the cost of imprecision decides between models."""
-        return is_imprecise(self.ranking)
+        return not self.by_scores and is_imprecise(self.ranking)
 
     @property
     def tradeoff_findings(self) -> tuple[str, ...]:
@@ -201,63 +186,48 @@ class Comparison(_Compared):
         order = () if first is None else self.places.get("log_loss", first).names
         return {
             model: {
-                COLUMNS[name]: leading_number(name, self.estimates[model][name], model, own)
-                for name, own in self.places.items()
+                COLUMNS[name]: leading_number(name, self.estimates[model][name], model, standing)
+                for name, standing in self.places.items()
             }
             for model in order
         }
 
-    def _rows(self) -> tuple[StandingRow, ...]:
-        return standing_rows(self.ranking)
+    @property
+    def _row(self) -> type:
+        return ScoreRow if self.by_scores else StandingRow
+
+    @property
+    def _headings(self) -> tuple[str, ...]:
+        by, number = ("score", "mean") if self.by_scores else ("trade-off", "score")
+        return (by, "place", "model", number, "behind the first by")
+
+    def _rows(self) -> tuple[StandingRow, ...] | tuple[ScoreRow, ...]:
+        return score_rows(self.ranking) if self.by_scores else standing_rows(self.ranking)
+
+    def _cells(self, row: StandingRow | ScoreRow) -> tuple[str, ...]:
+        tied = row.place_best != row.place_worst
+        place = f"{row.place_best} to {row.place_worst}" if tied else str(row.place_best)
+        behind = ""
+        if row.difference and row.low is not None and row.high is not None:  # the first is behind nobody
+            behind = f"{shown(row.difference)} ({shown_range((row.low, row.high))})"
+        by = shown(row.tradeoff) if isinstance(row, StandingRow) else title(row.statistic)
+        return by, place, row.model, shown(row.score), behind
+
+    def _said(self) -> list[tuple[str, str]]:
+        return [("", finding) for finding in self.findings]
 
     def _advice(self) -> dict[str, str]:
-        return {case: str(one) for case, one in self.recommendations.items()}
+        return {task: str(advice) for task, advice in self.recommendations.items()}
 
     def _briefly(self) -> list[str]:
-        return [*self.findings, *(f"if {case}: {one}" for case, one in self._advice().items())]
+        return [*self.findings, *(f"if {task}: {advice}" for task, advice in self._advice().items())]
 
     def _metrics(self) -> dict[str, float]:
-        return {f"{row.model}/E at tradeoff {row.tradeoff:g}": row.score for row in self._rows()}
-
-
-@dataclasses.dataclass(frozen=True)
-class ScoreComparison(_Compared):
-    """All that :func:`compare` computed for models of real values, or of classes by named scores.
-
-    Attributes
-    ----------
-    models : mapping of str to PredictionSummary
-        Type and size of every model's predictions.
-    ranking : ScoreRanking
-        Standings by proper scores, with paired differences and ties.
-    estimates : mapping of str to mapping of str to Estimate
-        Mean scores of every model.
-    recommendations : mapping
-        Empty: there is no imprecision to weigh.
-    findings : tuple of str
-        The comparison in sentences.
-    warnings : tuple of str
-        What makes the models hard to compare.
-    notes : tuple of str
-        How models of different kinds were made comparable.
-    settings : mapping
-        Everything needed to repeat the comparison.
-    source : mapping
-        Where the data came from: paths, digests, command.
-    calibration : mapping of str to ModelCalibration
-        What is wrong with every model, and what repairs it.
-    """
-
-    _row = ScoreRow
-    _headings = ("score", "place", "model", "mean", "behind the first by")
-
-    ranking: ScoreRanking
-
-    def _rows(self) -> tuple[ScoreRow, ...]:
-        return score_rows(self.ranking)
-
-    def _metrics(self) -> dict[str, float]:
-        return {f"{row.model}/{row.statistic}": row.score for row in self._rows()}
+        score_of = {
+            row: row.statistic if isinstance(row, ScoreRow) else f"E at tradeoff {row.tradeoff:g}"
+            for row in self._rows()
+        }
+        return {f"{row.model}/{name}": row.score for row, name in score_of.items()}
 
 
 @takes_rng
@@ -314,7 +284,7 @@ def compare(
 
     Returns
     -------
-    Comparison or ScoreComparison
+    Comparison
         Accuracy, log loss, calibration gap and reliability of every model with ties, the ranking over
         trade-offs, and ``report``; for real values, or
         with `statistics`, the standings by proper scores.
@@ -360,7 +330,7 @@ def _compared(
     n_bins: int | None,
     tell: StageProgress,
     source: dict[str, Any],
-) -> Comparison | ScoreComparison:
+) -> Comparison:
     """Rank the models, then compute the numbers of each."""
     rng, level = asked["rng"], asked["level"]
     if isinstance(models, Mapping) and any(hasattr(one, "__dask_graph__") for one in models.values()):
@@ -434,10 +404,10 @@ def _compared(
 
 def _compared_by_scores(
     ranking: ScoreRanking, given: Mapping[str, Rows], recorded: dict[str, Any], rng: Any, tell: StageProgress
-) -> ScoreComparison:
+) -> Comparison:
     calibration = _calibration(seen_rows(given), (), as_seed(rng), tell)
     first, *others = (score_finding(one, ranking) for one in ranking.standings.values())
-    return ScoreComparison(
+    return Comparison(
         models={name: summarise(one) for name, one in given.items()},
         ranking=ranking,
         estimates=ranking.estimates,

@@ -53,12 +53,18 @@ class Reported(Result, abc.ABC):
     """Name that its report is given in examples and among artifacts."""
     _rows_are: ClassVar[str]
     """What the table of all rows is called."""
-    _row: ClassVar[type]
-    """Type of its rows: their fields are the columns of the data frame."""
-    _headings: ClassVar[tuple[str, ...]]
-    """Columns of the rows as text."""
     _logged: ClassVar[tuple[str, ...]]
     """Settings that are parameters of a run."""
+
+    @property
+    @abc.abstractmethod
+    def _row(self) -> type:
+        """Type of its rows: their fields are the columns of the data frame."""
+
+    @property
+    @abc.abstractmethod
+    def _headings(self) -> tuple[str, ...]:
+        """Columns of the rows as text."""
 
     @property
     @abc.abstractmethod
@@ -128,9 +134,9 @@ class Reported(Result, abc.ABC):
         -------
         DataFrame
             For an evaluation, the columns part, statistic, value, stderr, low, high, n, acceptance_low,
-            acceptance_high, pvalue, adjusted_pvalue and verdict. For a comparison, the columns tradeoff,
-            model, place_best, place_worst, score, difference (to the first), low, high (its joint interval),
-            distance and imprecision.
+            acceptance_high, pvalue, adjusted_pvalue and verdict. For a comparison, the columns tradeoff
+            (or statistic), model, place_best, place_worst, score, difference (to the first), low, high (its
+            joint interval), and with trade-offs distance and imprecision.
         """
         return frame(self._rows(), self._row, library)
 

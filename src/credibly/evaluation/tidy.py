@@ -22,8 +22,20 @@ from credibly.selection.standings import Places, Ranking
 LIBRARIES = ("pandas", "polars")
 
 
+class _Interval:
+    """What rows have in common: the ends of an interval, where there is one."""
+
+    low: float | None
+    high: float | None
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """The interval, where there is one."""
+        return None if self.low is None or self.high is None else (self.low, self.high)
+
+
 @dataclasses.dataclass(frozen=True)
-class NumberRow:
+class NumberRow(_Interval):
     """One number.
 
     Attributes
@@ -56,11 +68,6 @@ class NumberRow:
     pvalue: float | None = None
     adjusted_pvalue: float | None = None
     verdict: str | None = None
-
-    @property
-    def interval(self) -> tuple[float, float] | None:
-        """The 95 % interval, where there is one."""
-        return None if self.low is None or self.high is None else (self.low, self.high)
 
     @property
     def acceptance_region(self) -> tuple[float, float] | None:
@@ -114,7 +121,7 @@ def of_one_number(estimate: Estimate | None, test: HypotestResult) -> bool:
 
 
 @dataclasses.dataclass(frozen=True)
-class StandingRow:
+class StandingRow(_Interval):
     """One model at one trade-off.
 
     Attributes
@@ -187,7 +194,7 @@ def _place_cells(standing: Places) -> Iterator[dict[str, Any]]:
 
 
 @dataclasses.dataclass(frozen=True)
-class ScoreRow:
+class ScoreRow(_Interval):
     """One model of real values by one score.
 
     Attributes

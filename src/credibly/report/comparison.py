@@ -8,7 +8,7 @@ from typing import Any
 
 from credibly._arrays.errors import UnsupportedError
 from credibly._arrays.notes import unsaid
-from credibly.evaluation import Comparison, ScoreComparison, joined, shown, shown_range, title
+from credibly.evaluation import Comparison, joined, shown, shown_range, title
 from credibly.evaluation.comparison_words import error_cells, is_about_scores
 from credibly.plots import Table, picture
 from credibly.report.html_parts import (
@@ -28,6 +28,11 @@ _MOST_NAMED = 3
 
 SCRIPTS = ("tables.js",)
 WITH_SLIDER = ("slider.js", *SCRIPTS)
+LAST = (
+    ("notes", "Notes on the data"),
+    ("methods", "Methods and references"),
+    ("again", "Make this report again"),
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -62,7 +67,7 @@ def facts(comparison: Comparison) -> tuple[tuple[str, str], ...]:
     )
 
 
-def _sources(comparison: Comparison | ScoreComparison) -> tuple[tuple[str, str], ...]:
+def _sources(comparison: Comparison) -> tuple[tuple[str, str], ...]:
     """Return everything needed to repeat the comparison."""
     digests = comparison.source.get("digests") or []
     hashes = joined([str(digest)[:_HASH_LENGTH] for digest in digests], _MOST_NAMED)  # whole ones at the end
@@ -73,7 +78,7 @@ def _sources(comparison: Comparison | ScoreComparison) -> tuple[tuple[str, str],
     )
 
 
-def _data(comparison: Comparison | ScoreComparison) -> tuple[tuple[str, str], ...]:
+def _data(comparison: Comparison) -> tuple[tuple[str, str], ...]:
     """Return what was compared, and how many instances there are."""
     data = [str(path) for path in comparison.source.get("paths") or ["arrays in memory"]]
     number = instances_text(comparison.ranking.n, comparison.source)
@@ -141,7 +146,7 @@ def without_points(comparison: Comparison) -> Table | None:
     )
 
 
-def own_numbers(comparison: Comparison | ScoreComparison) -> Table:
+def own_numbers(comparison: Comparison) -> Table:
     """Return the cheap statistics of every model, each with its interval."""
     names = list(dict.fromkeys(name for numbers in comparison.estimates.values() for name in numbers))
     rows = []
@@ -171,7 +176,7 @@ def calibration_table(comparison: Comparison) -> Table | None:
     )
 
 
-def faults(comparison: Comparison | ScoreComparison) -> list[str]:
+def faults(comparison: Comparison) -> list[str]:
     """Return what is wrong with every model that is off, and what repairs it."""
     rows = comparison.calibration.items()
     return [
@@ -195,7 +200,7 @@ def crossings(comparison: Comparison) -> Table | None:
     )
 
 
-def source_of(comparison: Comparison | ScoreComparison) -> Table:
+def source_of(comparison: Comparison) -> Table:
     """Return settings and whole hashes."""
     settings = comparison.settings
     keys = ("measure", "n_samples", "n_resamples", "level")
@@ -235,7 +240,23 @@ APART = MethodNote(
 
 
 def render_comparison(comparison: Comparison) -> str:
-    """Return the page of a comparison; what is about imprecision only where a model predicts sets."""
+    """Return the page of a comparison."""
+    return filled(
+        **(_by_scores if comparison.by_scores else _over_tradeoffs)(comparison),
+        results=comparison.to_dict(),
+        title=f"{len(comparison.models)} models compared",
+        headline=comparison.findings[0],
+        faults=faults(comparison),
+        level=percent(comparison.ranking.level),
+        own=own_numbers(comparison),
+        notes=unsaid(comparison.notes, comparison.warnings),
+        source=source_of(comparison),
+        command=comparison.again,
+    )
+
+
+def _over_tradeoffs(comparison: Comparison) -> dict[str, Any]:
+    """Return what the page of a ranking over trade-offs shows: imprecision if a model predicts sets."""
     sets = comparison.has_imprecision
     curves = picture(comparison, "reliability")
     models = len(set(curves.columns["model"]))
@@ -243,37 +264,28 @@ def render_comparison(comparison: Comparison) -> str:
     untitled = dataclasses.replace(curves, title="")
     methods = [score_method(comparison.ranking.settings)] if sets else []
     methods += [TIES, APART] if comparison.differences else [TIES]
-    contents = [
-        *([("standings", "Places at each trade-off"), ("crossings", "Where models change places")] * sets),
-        ("errors", "Calibration errors, and what chance gives"),
-        ("models", "Each model on its own"),
-        ("notes", "Notes on the data"),
-        ("methods", "Methods and references"),
-        ("again", "Make this report again"),
-    ]
-    return filled(
-        "comparison.html",
-        WITH_SLIDER if sets else SCRIPTS,
-        comparison.to_dict(),
-        title=f"{len(comparison.models)} models compared",
-        facts=facts(comparison),
-        headline=comparison.findings[0],
-        faults=faults(comparison),
-        event="event_gap" in comparison.places,
-        errors=calibration_table(comparison),
-        level=percent(comparison.ranking.level),
-        leading=comparison.leading(),
-        averaged=[name for name, model in comparison.models.items() if model.kind != "Point"],
-        curves=report_figure(untitled, curves.title, "curves", size=(4.4, 3.6), margins=room),
-        sets=_imprecision(comparison) if sets else None,
-        contents=contents,
-        own=own_numbers(comparison),
-        warnings=[warning for warning in comparison.warnings if not (sets and is_about_scores(warning))],
-        notes=unsaid(comparison.notes, comparison.warnings),
-        methods=methods,
-        source=source_of(comparison),
-        command=comparison.again,
-    )
+    return {
+        "name": "comparison.html",
+        "scripts": WITH_SLIDER if sets else SCRIPTS,
+        "facts": facts(comparison),
+        "event": "event_gap" in comparison.places,
+        "errors": calibration_table(comparison),
+        "leading": comparison.leading(),
+        "averaged": [name for name, model in comparison.models.items() if model.kind != "Point"],
+        "curves": report_figure(untitled, curves.title, "curves", size=(4.4, 3.6), margins=room),
+        "sets": _imprecision(comparison) if sets else None,
+        "contents": [
+            *(
+                [("standings", "Places at each trade-off"), ("crossings", "Where models change places")]
+                * sets
+            ),
+            ("errors", "Calibration errors, and what chance gives"),
+            ("models", "Each model on its own"),
+            *LAST,
+        ],
+        "warnings": [warning for warning in comparison.warnings if not (sets and is_about_scores(warning))],
+        "methods": methods,
+    }
 
 
 SCORES_METHOD = MethodNote(
@@ -294,8 +306,8 @@ CLASS_SCORES_METHOD = MethodNote(
 )
 
 
-def render_score_comparison(comparison: ScoreComparison) -> str:
-    """Return the page of a comparison by proper scores."""
+def _by_scores(comparison: Comparison) -> dict[str, Any]:
+    """Return what the page of a ranking by proper scores shows."""
     ranking = comparison.ranking
     figures = [
         report_figure(
@@ -309,31 +321,18 @@ def render_score_comparison(comparison: ScoreComparison) -> str:
     ]
     kinds = list(dict.fromkeys(model.kind for model in comparison.models.values()))
     real = all(model.k is None for model in comparison.models.values())
-    return filled(
-        "scores.html",
-        ("tables.js",),
-        comparison.to_dict(),
-        title=f"{len(comparison.models)} models compared",
-        facts=(*_data(comparison), ("Predictions", joined(kinds)), *_sources(comparison)),
-        findings=comparison.findings,
-        faults=faults(comparison),
-        level=percent(ranking.level),
-        contents=[
-            ("standings", "Places and ties"),
-            ("notes", "Notes on the data"),
-            ("methods", "Methods and references"),
-            ("again", "Make this report again"),
-        ],
-        main=figures[0],
-        standings=[(title(name), _places(standing)) for name, standing in ranking.standings.items()],
-        own=own_numbers(comparison),
-        figures=figures[1:],
-        warnings=comparison.warnings,
-        notes=unsaid(comparison.notes, comparison.warnings),
-        methods=(SCORES_METHOD if real else CLASS_SCORES_METHOD, TIES),
-        source=source_of(comparison),
-        command=comparison.again,
-    )
+    return {
+        "name": "scores.html",
+        "scripts": SCRIPTS,
+        "facts": (*_data(comparison), ("Predictions", joined(kinds)), *_sources(comparison)),
+        "findings": comparison.findings,
+        "contents": [("standings", "Places and ties"), *LAST],
+        "main": figures[0],
+        "standings": [(title(name), _places(standing)) for name, standing in ranking.standings.items()],
+        "figures": figures[1:],
+        "warnings": comparison.warnings,
+        "methods": (SCORES_METHOD if real else CLASS_SCORES_METHOD, TIES),
+    }
 
 
 def _imprecision(comparison: Comparison) -> dict[str, Any]:

@@ -16,12 +16,11 @@ from credibly.evaluation import (
     RaterParts,
     RealParts,
     Reported,
-    ScoreComparison,
     ScoreParts,
     ValidityParts,
 )
 from credibly.report import content
-from credibly.report.comparison import render_comparison, render_score_comparison
+from credibly.report.comparison import render_comparison
 from credibly.report.content import asked, class_figures, method_notes, null_figures
 from credibly.report.html_parts import Section, filled
 from credibly.report.ignorance import ignorance_section
@@ -157,6 +156,5 @@ def write_report(result: Reported | MonitorResult, path: str | Path, *, overwrit
 PAGE_OF: dict[type, Callable[[Any], str]] = {
     Evaluation: _render_evaluation,
     Comparison: render_comparison,
-    ScoreComparison: render_score_comparison,
     MonitorResult: render_monitor,
 }

@@ -189,7 +189,7 @@ def wrong_between(page: ShownPage, given: Any) -> list[str]:
     wrong = (
         [] if page.facts["Instances N"] == str(ranking.n) else [f"Instances N: {page.facts['Instances N']}"]
     )
-    if not isinstance(given, cr.Comparison):
+    if given.by_scores:
         return wrong + table_faults(page, score_comparison_tables(given)) + comparison_faults(page, given)
     expected = list(comparison_tables(given))
     if given.recommendations:
