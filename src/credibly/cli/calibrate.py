@@ -55,8 +55,8 @@ def fit_file(typed: Typed) -> None:
         chosen, groups, why = _repair(data, seed, output)
     elif typed.groups is None:  # a column `group` that nobody named changes no method
         groups = None
-    kind = type(data.predictions).__name__
-    if kind not in chosen.parts[0].kinds:
+    if not chosen.parts[0].takes(data.predictions):
+        kind = type(data.predictions).__name__
         one_of(f"`--method` for {kind} predictions", typed.method, names_for(data.predictions))
     for step in chosen.parts:
         if hasattr(step, "rng"):  # folds that choose a penalty, or a held-out part

@@ -70,12 +70,12 @@ def run_comparison(typed: Typed, output: Output, settings: dict[str, Any], **set
         samples = [one.example for one in models]
         notes = _shared_notes(names, samples)
         output.notes(map(with_flags, notes))
-        plain = [_without_clusters(one) for one in models]
         answers = all(isinstance(one.predictions, Confidence) for one in samples)  # labels of their own
+        plain = models if answers else [_without_clusters(one) for one in models]
         found: Comparison = compare(
             {name: one if answers else one.arguments[0] for name, one in zip(names, plain, strict=True)},
             None if answers else plain[0].arguments[1],
-            **models[0].also("clusters"),
+            **({} if answers else models[0].also("clusters")),
             progress=tell,
             source={
                 "paths": [one.source for one in samples],

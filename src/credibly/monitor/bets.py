@@ -34,6 +34,7 @@ from credibly.hypotests.resampling.choices import as_pools
 from credibly.predictions import (
     Belief,
     ClassPredictions,
+    Confidence,
     Counts,
     Dataset,
     Dirichlet,
@@ -187,7 +188,8 @@ class Book:
         logs, seen = np.empty((len(self.bets), len(probs))), shares.of(columns)
         possible = seen > 0
         _temperatures(logs, columns, shares)
-        top = columns.argmax(axis=0)
+        answers = isinstance(predictions, Confidence)  # each is predicted to be right, however sure it is
+        top = np.ones(len(probs), dtype=np.intp) if answers else columns.argmax(axis=0)
         self._tilts(logs, columns, columns, top, columns, shares)
         logs[:, ~possible] = 0.0
         return Payoffs(logs, *self._tracked(columns, top, shares), ~possible)

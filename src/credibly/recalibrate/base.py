@@ -294,8 +294,12 @@ class Recalibration(ABC):
             remedy = "Call `.fit(predictions, labels)`."
             raise InputError(f"`{type(self).__name__}`", "must be fitted first", "it is not", remedy)
 
+    def takes(self, predictions: Any) -> bool:
+        """Tell whether it is defined for such predictions."""
+        return any(kind.__name__ in self.kinds for kind in type(predictions).__mro__)
+
     def _require_kind(self, predictions: Any) -> None:
-        if not {kind.__name__ for kind in type(predictions).__mro__} & set(self.kinds):
+        if not self.takes(predictions):
             remedy = "Use the mean prediction, `predictions.mean()`"
             if isinstance(predictions, Ensemble):
                 remedy += ", or use TemperatureScaling or MemberTemperatures"

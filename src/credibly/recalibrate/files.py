@@ -122,7 +122,7 @@ def recalibration_from_dict(values: Mapping[str, Any]) -> Recalibration:
 
 def names_for(predictions: Any) -> list[str]:
     """Return the names of the recalibrations of such predictions."""
-    return [name for name in NAMED if type(predictions).__name__ in NAMED[name]().kinds]
+    return [name for name in NAMED if NAMED[name]().takes(predictions)]
 
 
 def named_recalibration(name: str) -> Recalibration:

@@ -48,6 +48,7 @@ from credibly.predictions.dataset import joined_rows
 from credibly.results.scores import Dependence, EpistemicScore, Group, Spread
 from credibly.selection.settings import ScoreMeasure, ScoreSettings, checked_settings, imprecision_of
 from credibly.selection.standings import combined, require_tradeoff
+from credibly.statistics.proper import top_label
 
 
 def distance_and_imprecision(
@@ -254,7 +255,8 @@ def _answers(mean: Point, target: Labels) -> tuple[dict[str, Array], tuple[str, 
     Of soft targets, a most frequent class is a right answer, and a note says so.
     """
     xp = mean.xp
-    predicted = xp.argmax(mean.probs, axis=-1)
+    stated, label = top_label(mean)
+    confidence, predicted = as_float64(stated), xp.astype(label, xp.int64)
     values = target.values[0, ...]
     notes: tuple[str, ...] = ()
     if isinstance(target, Classes):
@@ -263,7 +265,6 @@ def _answers(mean: Point, target: Labels) -> tuple[dict[str, Array], tuple[str, 
         share = xp.take_along_axis(values, predicted[:, None], axis=-1)[:, 0]
         right = share >= xp.max(values, axis=-1)
         notes = ("an answer counts as right if it is a most frequent class of the targets",)
-    confidence = xp.max(as_float64(mean.probs), axis=-1)
     return {"right": right, "confidence": confidence, "entropy": entropy_of_rows(mean.probs)}, notes
 
 
