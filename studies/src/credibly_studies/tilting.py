@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
@@ -29,6 +30,11 @@ class MemberColumns(Columns):
     def alike(self) -> bool:
         """Never: members say something else about every instance."""
         return False
+
+    @functools.cached_property
+    def reach(self) -> float:
+        """How far a logit can be from 0, in units of the largest parameter."""
+        return float(self.xp.max(self.xp.sum(self.xp.abs(self.own), axis=2)))
 
     @property
     def n_parameters(self) -> int:
