@@ -1,5 +1,6 @@
 """Geometry and measures of sets of distributions: bounds, masses, entropies, distances, decisions."""
 
+from credibly._arrays.shared_parameters import fill_docstrings
 from credibly.credal.bounds import lower_probability, upper_probability
 from credibly.credal.decisions import decision
 from credibly.credal.distances import distance
@@ -35,3 +36,5 @@ __all__ = [
     "upper_probability",
     "vertices",
 ]
+
+fill_docstrings(map(globals().get, __all__))

@@ -48,13 +48,13 @@ def lower_probability(
     Parameters
     ----------
     predictions : Predictions or array
-        Class predictions, read as sets by :func:`as_set`; a Dirichlet is the hull of draws.
+        ... A Dirichlet is the hull of draws.
     events : set of int, sequence of sets, or bool array (k,) or (e, k), optional
         One event, or several. Default: every single class.
     n_samples : int
-        Draws per instance, if the predictions are a Dirichlet.
+        ...
     rng : None, int or Generator
-        Seed of these draws.
+        ...
 
     Returns
     -------
@@ -90,13 +90,13 @@ def upper_probability(
     Parameters
     ----------
     predictions : Predictions or array
-        Class predictions, read as sets by :func:`as_set`; a Dirichlet is the hull of draws.
+        ... A Dirichlet is the hull of draws.
     events : set of int, sequence of sets, or bool array (k,) or (e, k), optional
         One event, or several. Default: every single class.
     n_samples : int
-        Draws per instance, if the predictions are a Dirichlet.
+        ...
     rng : None, int or Generator
-        Seed of these draws.
+        ...
 
     Returns
     -------

@@ -36,13 +36,13 @@ def decision(
     Parameters
     ----------
     predictions : Predictions or array
-        Class predictions, read as sets by :func:`as_set`.
+        ...
     rule : {"interval_dominance", "maximality", "maximin"}
         Rule by which classes are kept.
     n_samples : int
-        Draws per instance, if the predictions are a Dirichlet.
+        ...
     rng : None, int or Generator
-        Seed of these draws.
+        ...
 
     Returns
     -------

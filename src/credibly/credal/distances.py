@@ -41,16 +41,16 @@ def distance(
     Parameters
     ----------
     predictions : Predictions or array
-        Class predictions, read as sets by :func:`as_set`.
+        ...
     labels : array (n,), LabelCounts, Point or array (n, k)
         Class labels, or soft targets: counts, or rows of probabilities.
     tolerance : float
         Certified error of the divergence, for soft targets in hulls and in beliefs with more than 12
         classes. In all other cases it is exact.
     n_samples : int
-        Draws per instance, if the predictions are a Dirichlet.
+        ...
     rng : None, int or Generator
-        Seed of these draws.
+        ...
 
     Returns
     -------

@@ -40,16 +40,16 @@ def upper_entropy(
     Parameters
     ----------
     predictions : Predictions or array
-        Class predictions, read as sets by :func:`as_set`.
+        ...
     base : float, optional
-        Base of the logarithm. Default: e.
+        ...
     tolerance : float
         Certified error of the maximum, in natural units, for hulls and for beliefs with more than 12
         classes. Intervals and smaller beliefs are exact.
     n_samples : int
-        Draws per instance, if the predictions are a Dirichlet.
+        ...
     rng : None, int or Generator
-        Seed of these draws.
+        ...
 
     Returns
     -------
@@ -94,15 +94,15 @@ def lower_entropy(
     Parameters
     ----------
     predictions : Predictions or array
-        Class predictions, read as sets by :func:`as_set`.
+        ...
     base : float, optional
-        Base of the logarithm. Default: e.
+        ...
     tolerance : float
         Certified error of the minimum, in natural units, for intervals. Hulls and beliefs are exact.
     n_samples : int
-        Draws per instance, if the predictions are a Dirichlet.
+        ...
     rng : None, int or Generator
-        Seed of these draws.
+        ...
 
     Returns
     -------

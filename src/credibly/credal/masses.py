@@ -125,7 +125,7 @@ def mass_function(
     Parameters
     ----------
     predictions : Predictions or array
-        Class predictions, read as sets by :func:`as_set`.
+        ...
     budget : sequence of sets of int, optional
         The focal sets (sets of classes) that may carry mass, for example from :func:`focal_budget`; the
         remaining mass goes to the set of all classes. Default: all 2^k - 1 sets (at most 16 classes).
@@ -133,9 +133,9 @@ def mass_function(
         Whether to keep negative masses, or to set them to 0, give the remainder to the set of all classes and
         divide rows by their sum, as C25 does.
     n_samples : int
-        Draws per instance, if the predictions are a Dirichlet.
+        ...
     rng : None, int or Generator
-        Seed of these draws.
+        ...
 
     Returns
     -------
@@ -231,9 +231,9 @@ def focal_budget(
     n_sets : int
         Size of the budget: at least k + 1, at most k + 1 plus the number of clusters and pairs.
     n_samples : int
-        Draws per instance, if the predictions are a Dirichlet.
+        ...
     rng : None, int or Generator
-        Seed of these draws.
+        ...
 
     Returns
     -------

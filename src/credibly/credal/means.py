@@ -50,13 +50,11 @@ def mean_over(
     labels : array (n,) or LabelCounts, optional
         What was observed, for measures that take labels.
     sample_weight : array (n,), optional
-        Non-negative weights of the instances.
+        ...
     clusters : array (n,), optional
-        Ids that say which rows belong together (a patient, a day); standard errors then allow for these
-        clusters.
+        ... Standard errors then allow for these clusters.
     blocks : int, optional
-        For rows in time order: consecutive rows form clusters of at least this length.
-        With `clusters` (stores, sensors), consecutive rows of each of them.
+        ...
     progress : callable, optional
         Called with (done, total) rows.
 

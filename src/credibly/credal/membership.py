@@ -33,16 +33,16 @@ def contains(
     Parameters
     ----------
     predictions : Predictions or array
-        Class predictions, read as sets by :func:`as_set`.
+        ...
     probs : Point, LabelCounts or array (n, k)
         One distribution per instance.
     tolerance : float
         How far outside a distribution may be and still count as inside; this allows for rounding, not for
         sampling error.
     n_samples : int
-        Draws per instance, if the predictions are a Dirichlet.
+        ...
     rng : None, int or Generator
-        Seed of these draws.
+        ...
 
     Returns
     -------
@@ -99,15 +99,15 @@ def boundary(
     Parameters
     ----------
     predictions : Predictions or array
-        Class predictions, read as sets by :func:`as_set`.
+        ...
     towards : Point, LabelCounts, array (n, k) or array (n,) of int
         Where the ray goes: a distribution per instance, or a class, meaning its corner of the simplex.
     return_fraction : bool
         Whether to return the distance travelled as well.
     n_samples : int
-        Draws per instance, if the predictions are a Dirichlet.
+        ...
     rng : None, int or Generator
-        Seed of these draws.
+        ...
 
     Returns
     -------

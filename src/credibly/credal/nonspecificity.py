@@ -84,7 +84,7 @@ def nonspecificity(
     Parameters
     ----------
     predictions : Predictions or array
-        Class predictions, read as sets by :func:`as_set`.
+        ...
     measure : {"hartley", "dubois_prade", "smets", "koerner", "pal"}
         ``hartley`` is the generalised Hartley measure of the exact lower envelope. The others are sums over
         masses: ``dubois_prade`` of ``m(A) ln|A|``, ``smets`` of ``-ln Q(A)`` over all events, ``koerner`` of
@@ -98,9 +98,9 @@ def nonspecificity(
         Random events for ``hartley``. Default: all events for up to 12 classes, 1024 random ones
         for more; 0 uses all events (at most 16 classes).
     n_samples : int
-        Draws per instance, if the predictions are a Dirichlet.
+        ...
     rng : None, int or Generator
-        Seed of events and draws. Default: a fixed seed, so that repeated calls give the same value.
+        ... Default: a fixed seed, so that repeated calls give the same value.
 
     Returns
     -------
@@ -155,7 +155,7 @@ def nonspecificity_estimate(
     Parameters
     ----------
     predictions : Predictions or array
-        Class predictions, read as sets by :func:`as_set`.
+        ...
     measure : {"hartley", "dubois_prade", "smets", "koerner", "pal"}
         Which measure; see :func:`nonspecificity`.
     budget : sequence of sets of int, optional
@@ -165,9 +165,9 @@ def nonspecificity_estimate(
     n_events : int, optional
         Random events; see :func:`nonspecificity`.
     n_samples : int
-        Draws per instance, if the predictions are a Dirichlet.
+        ...
     rng : None, int or Generator
-        Seed of events and draws.
+        ...
 
     Returns
     -------

@@ -32,7 +32,7 @@ def as_set(predictions: Any, *, n_samples: int = DIRICHLET_SAMPLES, rng: Any = N
     n_samples : int
         Draws per instance (and member) of a Dirichlet; of weighted members as many in all, by weight.
     rng : None, int or Generator
-        Seed of the draws.
+        ...
 
     Returns
     -------

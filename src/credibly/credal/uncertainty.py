@@ -41,13 +41,13 @@ def size(
     Parameters
     ----------
     predictions : Predictions or array
-        Class predictions, read as sets by :func:`as_set`.
+        ...
     of : {"mean", "predicted"}
         The mean over classes, or the class with the largest mean prediction (pignistic for a belief).
     n_samples : int
-        Draws per instance, if the predictions are a Dirichlet.
+        ...
     rng : None, int or Generator
-        Seed of these draws.
+        ...
 
     Returns
     -------
@@ -184,13 +184,13 @@ def uncertainty(
         ``entropy`` for Point and Ensemble, ``credal`` for Intervals, ``dirichlet`` for Dirichlet and
         ``belief`` for Belief.
     base : float, optional
-        Base of the logarithm. Default: e.
+        ...
     tolerance : float
         Certified error of the upper and lower entropies.
     n_samples : int
         Draws per instance for the credal decomposition of a Dirichlet.
     rng : None, int or Generator
-        Seed of these draws.
+        ...
 
     Returns
     -------

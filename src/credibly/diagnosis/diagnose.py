@@ -73,15 +73,15 @@ def diagnose(
     groups : array (n,), mapping of str to array (n,), or data frame, optional
         Attributes whose groups may have faults of their own.
     clusters : array (n,), optional
-        Ids that say which rows belong together.
+        ...
     blocks : int, optional
-        For rows in time order: consecutive rows form clusters of at least this length.
+        ...
     level : float
         Error rate of the one test.
     n_resamples : int
-        Number of replicates.
+        ...
     rng : None, int or Generator
-        Seed of replicates and folds.
+        ...
 
     Returns
     -------

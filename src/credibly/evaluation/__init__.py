@@ -1,5 +1,6 @@
 """Everything at once: run all that the input allows, cheap parts first, and report it in words."""
 
+from credibly._arrays.shared_parameters import fill_docstrings
 from credibly.evaluation.comparison import Comparison, compare
 from credibly.evaluation.evaluate import evaluate
 from credibly.evaluation.findings import Finding, Headline
@@ -45,3 +46,5 @@ __all__ = [
     "title",
     "worst_first",
 ]
+
+fill_docstrings(map(globals().get, __all__))

@@ -255,7 +255,7 @@ def compare(
         Predictions by name: all of classes, or all of real values; `Gaussian`, `Samples` and `Quantiles` may
         be mixed.
     labels : array (n,) or LabelCounts
-        Observed labels. Leave out for chunks, which carry their own; these must agree between models.
+        ... These must agree between models.
     tradeoffs : sequence of float
         Trade-offs at which the models are ordered; see :func:`rank_models`.
     measure : str or callable, optional
@@ -269,13 +269,11 @@ def compare(
     statistics : sequence of str or Statistic, optional
         Proper scores to rank by, such as ``["rps"]`` for ordered classes; see :func:`rank_models`.
     clusters : array (n,), optional
-        Ids that say which rows belong together (a patient, a day); standard errors and ties then allow for
-        these clusters.
+        ... Standard errors and ties then allow for these clusters.
     blocks : int, optional
-        For rows in time order: consecutive rows form clusters of at least this length.
-        With `clusters` (stores, sensors), consecutive rows of each of them.
+        ...
     rng : None, int or Generator
-        Seed; the same seed gives the same comparison, byte by byte, with the same versions and threads.
+        ... With the same versions and threads it gives the same comparison, byte by byte.
     progress : True, callable or None
         True shows one line on standard error after one second, in a terminal or a notebook; a callable is
         called with (stage, done, total); None shows nothing.

@@ -107,7 +107,7 @@ def evaluate(
         Predictions of the model. A set of distributions is represented by its mean (a note says so); members
         of real-valued predictions by their mixture. `scan` makes chunks of rows that do not fit into memory.
     labels : array (n,) or LabelCounts
-        Observed labels. Leave out for chunks, which carry their own.
+        ...
     classes : sequence of str, optional
         Names of the classes, in order.
     groups : array (n,), mapping of str to array (n,), data frame, or names of columns, optional
@@ -118,12 +118,10 @@ def evaluate(
         Features of the instances, for the weights of a set (default: the members' predictions) and for
         recalibrations that use them. `Rows` carry their own.
     clusters : array (n,), name of a column, or "copies", optional
-        Ids that say which rows belong together: a patient, an image, a day. Standard errors, tests and folds
-        then treat rows of one cluster as dependent; whatever cannot is listed in ``not_run``. Data read by
-        `load` bring their own.
+        ... Standard errors, tests and folds then treat rows of one cluster as dependent; whatever cannot is
+        listed in ``not_run``. Data read by `load` bring their own.
     blocks : int, optional
-        For rows in time order: consecutive rows form clusters of at least this length.
-        With `clusters` (stores, sensors), consecutive rows of each of them.
+        ...
     tests : bool
         False leaves out everything that resamples or compares pairs of instances.
     statistics : sequence of str or Statistic, optional
@@ -135,7 +133,7 @@ def evaluate(
         Number of replicates behind tests and bands. Fewer than can show a conflict are raised, and a note
         says so.
     rng : None, int or Generator
-        Seed; the same seed gives the same evaluation, byte by byte, with the same versions and threads.
+        ... With the same versions and threads it gives the same evaluation, byte by byte.
     level : float
         Level of the tests; the adjusted p-value of each statistic is compared with it.
     margin : float

@@ -1,5 +1,6 @@
 """A null hypothesis, a statistic, a p-value."""
 
+from credibly._arrays.shared_parameters import fill_docstrings
 from credibly.hypotests.calibration.audit import audit
 from credibly.hypotests.calibration.calibration_test import calibration_test
 from credibly.hypotests.calibration.certificate import certificate
@@ -40,3 +41,5 @@ __all__ = [
     "weights_test",
     "witness_test",
 ]
+
+fill_docstrings(map(globals().get, __all__))

@@ -69,7 +69,7 @@ class Monitor:
         Number of interleaved processes, which batches take in turn. Labels of batches that wait at the same
         time may depend on each other if there are at least as many processes as such batches.
     rng : None, int or Generator
-        Seed of what is drawn: hulls of Dirichlets, mixtures of draws.
+        ...
 
     Notes
     -----

@@ -1,5 +1,6 @@
 """What a model predicted and what was observed; each type validates itself once, when it is created."""
 
+from credibly._arrays.shared_parameters import fill_docstrings
 from credibly.predictions.base import ClassPredictions, OverClasses, Predictions, RealPredictions
 from credibly.predictions.belief import Belief
 from credibly.predictions.confidence import Confidence
@@ -67,3 +68,5 @@ __all__ = [
     "require_single",
     "rows_up_to",
 ]
+
+fill_docstrings(map(globals().get, __all__))

@@ -100,7 +100,7 @@ def as_predictions(obj: Any, *, member_axis: int | None = None) -> Predictions:
         ``probabilities``, ``alphas``, ``lower_bounds`` and ``upper_bounds``, ``mean`` and ``var``, or draws
         in ``array`` or ``tensor`` with their ``sample_axis`` or ``sample_dim``.
     member_axis : {0, 1}, optional
-        Where the members are in a three-dimensional array.
+        ...
 
     Returns
     -------

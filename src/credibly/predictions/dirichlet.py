@@ -26,7 +26,7 @@ class Dirichlet(ClassPredictions):
     alpha : array (n, k) or (n, m, k)
         Concentrations, positive.
     member_axis : {0, 1}, optional
-        Where the members are in a three-dimensional `alpha`.
+        ...
     weights : array (m,), optional
         Weights of the members, non-negative and summing to 1: the prediction is the mixture of their
         Dirichlets. Default: equal weights. Members of weight 0 are left out.
@@ -68,7 +68,7 @@ class Dirichlet(ClassPredictions):
         evidence : array (n, k) or (n, m, k)
             Finite and not negative.
         member_axis : {0, 1}, optional
-            Where the members are.
+            ...
         weights : array (m,), optional
             Weights of the members.
 
@@ -142,7 +142,7 @@ class Dirichlet(ClassPredictions):
         m : int
             Draws per instance (and member).
         rng : None, int or Generator
-            Seed. The draws are made on the host, so a seed gives the same numbers on every device.
+            ...
 
         Returns
         -------

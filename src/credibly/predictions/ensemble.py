@@ -48,9 +48,7 @@ class Ensemble(ClassPredictions):
     weights : array (m,), optional
         Weights of the members, non-negative and summing to 1. Default: equal weights.
     member_axis : {0, 1}, optional
-        Where the members are in `probs`: 1 (the default) for (n, m, k), 0 for (m, n, k), which is kept
-        as a view. Required if there are as many members as instances, because the shape then does not show
-        the order.
+        ... 1 (the default) for (n, m, k), 0 for (m, n, k), which is kept as a view.
 
     Attributes
     ----------
@@ -97,7 +95,7 @@ class Ensemble(ClassPredictions):
         weights : array (m,), optional
             Weights of the members.
         member_axis : {0, 1}, optional
-            Where the members are.
+            ...
         raw : bool
             Treat rows that look like probabilities as logits.
 
@@ -122,7 +120,7 @@ class Ensemble(ClassPredictions):
         weights : array (m,), optional
             Weights of the members.
         member_axis : {0, 1}, optional
-            Where the members are.
+            ...
 
         Returns
         -------

@@ -291,7 +291,7 @@ class LabelCounts(Predictions):
         Parameters
         ----------
         rng : None, int or Generator
-            Seed; drawn on the host, so a seed gives the same labels on every device.
+            ...
 
         Returns
         -------
@@ -309,7 +309,7 @@ class LabelCounts(Predictions):
         n_raters : int
             Raters to keep; instances with fewer keep all of theirs.
         rng : None, int or Generator
-            Seed.
+            ...
 
         Returns
         -------

@@ -340,8 +340,7 @@ class Gaussian(RealPredictions):
     std : array (n,) or (n, m)
         Standard deviations (not variances), positive.
     member_axis : {0, 1}, optional
-        Where the members are: 1 (the default) for (n, m), 0 for (m, n). Required if there are as many members
-        as instances, because the shape then does not show the order.
+        ... 1 (the default) for (n, m), 0 for (m, n).
     weights : array (m,) or (n, m), optional
         Weights of the members, non-negative and summing to 1: the same for all instances, or a row for each
         instance, as a mixture density network predicts them. Default: equal weights. Members whose one

@@ -1,5 +1,6 @@
 """Several labels per instance: whose loss is it, is disagreement predicted, is stated ignorance honest?"""
 
+from credibly._arrays.shared_parameters import fill_docstrings
 from credibly.raters.agreement import agreement
 from credibly.raters.annotators import leaving_raters_out, rater_test
 from credibly.raters.disagreement import decompose_disagreement
@@ -23,3 +24,5 @@ __all__ = [
     "rater_test",
     "spread_test",
 ]
+
+fill_docstrings(map(globals().get, __all__))

@@ -73,7 +73,7 @@ def rater_test(
     n_resamples : int
         Number of permutations.
     rng : None, int or Generator
-        Seed.
+        ...
 
     Returns
     -------

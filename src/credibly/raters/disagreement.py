@@ -86,17 +86,15 @@ def decompose_disagreement(
     n_bins : int
         Number of bins of the predicted value.
     binning : {"equal_width", "equal_mass"}
-        How the bins are chosen.
+        ...
     closed : {"left", "right"}
-        Which end of a bin is included.
+        ...
     sample_weight : array (n,), optional
         Non-negative weights, the same in all terms.
     clusters : array (n,) or "copies", optional
-        Ids that say which rows belong together (a patient, a day); standard errors then allow for these
-        clusters, and pairs of rows inside a cluster are left out.
+        ... Standard errors then allow for these clusters, and pairs of rows inside a cluster are left out.
     blocks : int, optional
-        For rows in time order: consecutive rows form clusters of at least this length.
-        With `clusters` (stores, sensors), consecutive rows of each of them.
+        ...
 
     Returns
     -------

@@ -64,7 +64,7 @@ def ignorance(
     n_resamples : int
         Number of replicates of the tests.
     rng : None, int or Generator
-        Seed.
+        ...
 
     Returns
     -------

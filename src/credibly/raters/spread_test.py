@@ -121,9 +121,9 @@ def spread_test(
         "second_moments", "third_moments" and "fourth_moments" (E theta_a^r of every class, on instances with
         r labels).
     n_resamples : int
-        Number of replicates.
+        ...
     rng : None, int or Generator
-        Seed.
+        ...
 
     Returns
     -------

@@ -1,5 +1,6 @@
 """Repair miscalibration: fitted on predictions and labels, applied to predictions."""
 
+from credibly._arrays.shared_parameters import fill_docstrings
 from credibly.recalibrate.additive import BiasScaling, PlattScaling
 from credibly.recalibrate.affine import MatrixScaling, VectorScaling
 from credibly.recalibrate.alpha import AlphaCalibration
@@ -46,3 +47,5 @@ __all__ = [
     "load",
     "recalibration_report",
 ]
+
+fill_docstrings(map(globals().get, __all__))

@@ -79,17 +79,16 @@ class Recalibration(ABC):
         labels : array (n,) or LabelCounts
             What was observed; a count of c is the same as c labels.
         features : array (n, d), optional
-            Features of the instances, for methods that use them.
+            ...
         groups : array (n,), optional
             Group of every instance, for methods that are fitted by group.
         sample_weight : array (n,), optional
             Non-negative weights; a weight of 2 is the same as listing the instance twice.
         clusters : array (n,), optional
-            Ids that say which rows belong together (a patient, a day); folds and held-out parts inside the
-            fit then keep clusters whole. Data that were read bring their own.
+            ... Folds and held-out parts inside the fit then keep clusters whole. Data that were read bring
+            their own.
         blocks : int, optional
-            For rows in time order: consecutive rows form clusters of at least this length.
-            With `clusters` (stores, sensors), consecutive rows of each of them.
+            ...
 
         Returns
         -------
@@ -119,7 +118,7 @@ class Recalibration(ABC):
         predictions : Predictions or array
             What the model says on new instances.
         features : array (n, d), optional
-            Features of the instances, for methods that use them.
+            ...
         groups : array (n,), optional
             Group of every instance, for methods that are fitted by group.
 

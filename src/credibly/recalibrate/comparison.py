@@ -97,7 +97,7 @@ def recalibration_report(
     cv : int
         Number of folds; each is recalibrated with a fit to the others.
     features : array (n, d), optional
-        Features of the instances, for methods that use them.
+        ...
     groups : array (n,), optional
         Group of every instance: methods that take groups (temperature, bias, Platt) are fitted by group.
     statistics : sequence of str or Statistic, optional
@@ -109,13 +109,11 @@ def recalibration_report(
         Replicates for the tests and for the bands of the curves; 0 leaves these out, and also the curves for
         real values.
     clusters : array (n,), optional
-        Ids that say which rows belong together (a patient, a day); folds keep clusters whole, and standard
-        errors and tests allow for them.
+        ... Folds keep clusters whole, and standard errors and tests allow for them.
     blocks : int, optional
-        For rows in time order: consecutive rows form clusters of at least this length.
-        With `clusters` (stores, sensors), consecutive rows of each of them.
+        ...
     rng : None, int or Generator
-        Seed of folds and replicates.
+        ...
     progress : callable, optional
         Called with (done, total) methods.
 

@@ -230,11 +230,11 @@ def scan(
     kind : str, optional
         What the numbers are, as for `load`.
     member_axis : {0, 1}, optional
-        Where the members are in a three-dimensional array.
+        ...
     member_weights : sequence of float, optional
         Weights of the members, the same for all rows, as for `load`.
     sample_weight : array (n,), optional
-        Non-negative weights of the instances.
+        ...
     groups : array (n,) or sequence of str, optional
         Group of every instance, if the files do not include them; or the columns of the files with attributes
         that form groups, as for `load`.

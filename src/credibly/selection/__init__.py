@@ -1,5 +1,6 @@
 """One score for every kind of prediction, and a fair choice between unlike models."""
 
+from credibly._arrays.shared_parameters import fill_docstrings
 from credibly.selection.decisions import DecisionCosts, decision_costs, murphy_curve
 from credibly.selection.detection import Detection, DetectionScore, detection
 from credibly.selection.ranking import rank_models, rank_scores
@@ -21,3 +22,5 @@ __all__ = [
     "rank_scores",
     "score_from_parts",
 ]
+
+fill_docstrings(map(globals().get, __all__))

@@ -108,17 +108,15 @@ def decision_costs(
     predictions : Predictions, array or Rows
         Class predictions; sets are represented by their mean.
     labels : array (n,)
-        Observed labels. Leave out for rows that carry their own.
+        ...
     costs : array (a, k)
         Cost of every action (rows) when each class is true (columns). Gains are negative costs.
     actions : sequence of str, optional
         Names of the actions. Default: their indices.
     clusters : array (n,) or "copies", optional
-        Ids that say which rows belong together (a patient, a day); standard errors then allow for these
-        clusters.
+        ... Standard errors then allow for these clusters.
     blocks : int, optional
-        For rows in time order: consecutive rows form clusters of at least this length.
-        With `clusters` (stores, sensors), consecutive rows of each of them.
+        ...
 
     Returns
     -------
@@ -199,7 +197,7 @@ def murphy_curve(
     predictions : Predictions, array or Rows
         Class predictions, of two classes or of one against the rest.
     labels : array (n,)
-        Observed labels. Leave out for rows that carry their own.
+        ...
     target : int
         The class that one acts against.
     n_points : int
@@ -207,10 +205,9 @@ def murphy_curve(
     level : float
         Coverage of the interval at each threshold.
     clusters : array (n,) or "copies", optional
-        Ids that say which rows belong together (a patient, a day); intervals then allow for these clusters.
+        ... Intervals then allow for these clusters.
     blocks : int, optional
-        For rows in time order: consecutive rows form clusters of at least this length.
-        With `clusters` (stores, sensors), consecutive rows of each of them.
+        ...
 
     Returns
     -------

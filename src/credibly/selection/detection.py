@@ -218,7 +218,7 @@ def detection(
     predictions : Predictions, array or Rows
         Class predictions; the answer is the most probable class of the mean prediction.
     labels : array (n,)
-        Observed labels: the events are wrong answers. Leave out for rows that carry their own labels.
+        ... The events are wrong answers.
     outliers : array (n,) of bool, optional
         Which instances are outliers (from another distribution): these are the events, and labels are
         ignored.
@@ -232,7 +232,7 @@ def detection(
     n_resamples : int
         Number of bootstrap data sets for the standard error of the FPR.
     rng : None, int or Generator
-        Seed of the bootstrap. Results with the same seed and n can be compared in pairs.
+        ... Results with the same seed and n can be compared in pairs.
 
     Returns
     -------

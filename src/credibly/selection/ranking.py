@@ -249,20 +249,19 @@ def rank_models(
     level : float
         Joint coverage of the intervals that decide ties.
     n_samples : int
-        Draws per instance, if predictions are a Dirichlet.
+        ...
     clusters : array (n,), optional
-        Ids that say which rows belong together (a patient, a day); the bootstrap then draws clusters. Data
-        read by `load` bring their own; those of the first model are used.
+        ... The bootstrap then draws clusters. Data read by `load` bring their own; those of the first model
+        are used.
     blocks : int, optional
-        For rows in time order: consecutive rows form clusters of at least this length.
-        With `clusters` (stores, sensors), consecutive rows of each of them.
+        ...
     statistics : sequence of str or Statistic, optional
         Scores to rank by, which must be means over instances; the first one decides. They replace `tradeoffs`
         and the other settings of the unified score. Default for real values: CRPS, interval score, and log
         loss if all models are Gaussian. For classes, such as ``["rps"]`` for ordered ones: mean predictions
         are scored.
     rng : None, int or Generator
-        Seed of everything drawn.
+        ...
     progress : callable, optional
         Called with (done, total): first over the models that are scored, then over bootstrap draws.
 
@@ -355,7 +354,7 @@ def rank_scores(
     level : float
         Joint coverage of the intervals that decide ties.
     rng : None, int or Generator
-        Seed of the draws.
+        ...
 
     Returns
     -------

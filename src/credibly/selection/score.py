@@ -314,7 +314,7 @@ def epistemic_score(
     Parameters
     ----------
     predictions : Predictions, array or Rows
-        Class predictions, read as sets by :func:`as_set`.
+        ...
     labels : array (n,), LabelCounts, Point or array (n, k)
         Class labels, or soft targets. Leave out for chunks, which carry their own.
     tradeoff : float
@@ -325,12 +325,12 @@ def epistemic_score(
         "entropy_gap", upper minus lower entropy; "credal_size", mean upper minus lower probability; "u65" and
         "u80", the discount of a utility for set-valued answers. Or a function from the sets to an array (n,).
     n_samples : int
-        Draws per instance, if the predictions are a Dirichlet.
+        ...
     dependences : bool
         Whether to find out, on up to 500 instances (100 beyond 12 classes), how much E depends on the number
         of members.
     rng : None, int or Generator
-        Seed of draws and random events.
+        ...
 
     Returns
     -------

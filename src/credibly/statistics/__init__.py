@@ -1,5 +1,6 @@
 """What can be computed from predictions and labels: one small file per idea, one row each in the registry."""
 
+from credibly._arrays.shared_parameters import fill_docstrings
 from credibly.statistics.adaptive import t_cal
 from credibly.statistics.binned import classwise_ece, confidence_ece, hosmer_lemeshow, top_label_ece
 from credibly.statistics.calibration_index import e50, e90, emax, ici
@@ -84,3 +85,5 @@ __all__ = [
     "variogram_score",
     "wis",
 ]
+
+fill_docstrings(map(globals().get, __all__))

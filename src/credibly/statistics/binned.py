@@ -102,11 +102,11 @@ class ConfidenceECE(BinnedError):
     binning : {"equal_width", "equal_mass"}
         Bins of equal width on [0, 1], or of equal numbers of instances (ties stay together).
     closed : {"left", "right"}
-        Which end of a bin is included.
+        ...
     p : float
-        Exponent; 1 is the usual error, 2 the root mean square, ``math.inf`` the largest gap of a bin.
+        ...
     debiased : bool
-        With ``p=2``: the unbiased estimate of the squared error, which may be negative.
+        ...
 
     Examples
     --------
@@ -154,11 +154,11 @@ class TopLabelECE(ConfidenceECE):
     binning : {"equal_width", "equal_mass"}
         Bins of equal width on [0, 1], or of equal numbers of instances over all classes.
     closed : {"left", "right"}
-        Which end of a bin is included.
+        ...
     p : float
-        Exponent; 1 is the usual error, 2 the root mean square, ``math.inf`` the largest gap of a bin.
+        ...
     debiased : bool
-        With ``p=2``: the unbiased estimate of the squared error, which may be negative.
+        ...
 
     Examples
     --------
@@ -200,11 +200,11 @@ class ClasswiseECE(BinnedError):
     binning : {"equal_width", "equal_mass"}
         Bins of equal width on [0, 1], or of equal numbers of instances per class.
     closed : {"left", "right"}
-        Which end of a bin is included.
+        ...
     p : float
-        Exponent; 1 is the usual error, 2 the root mean square, ``math.inf`` the largest gap of a bin.
+        ...
     debiased : bool
-        With ``p=2``: the unbiased estimate of the squared error, which may be negative.
+        ...
     target : "classwise" or int
         The average over all classes, or the error of one class's probability.
 
@@ -267,7 +267,7 @@ class HosmerLemeshow(BinnedStatistic):
     binning : {"equal_width", "equal_mass"}
         Bins of equal width on [0, 1], or of equal numbers of instances.
     closed : {"left", "right"}
-        Which end of a bin is included.
+        ...
     grouping : {"class", "confidence"}
         Bins of each class's own probability (M23), or one grouping of the instances by confidence.
 

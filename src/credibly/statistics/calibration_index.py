@@ -35,7 +35,7 @@ class CalibrationIndex(CellStatistic):
     Parameters
     ----------
     span : float
-        Share of the instances used for the local fit at every prediction.
+        ...
     target : {"classwise", "top_label"} or int
         The mean over the indices of all classes (for two classes both are the same), the index of the
         confidence of the predicted class, or that of the probability of one class.
@@ -209,9 +209,9 @@ class MedianGap(GapQuantile):
     Parameters
     ----------
     span : float
-        Share of the instances used for the local fit at every prediction.
+        ...
     target : {"classwise", "top_label"} or int
-        The mean over the classes, the confidence of the predicted class, or the probability of one class.
+        ...
 
     Examples
     --------
@@ -233,9 +233,9 @@ class NinetyPercentGap(GapQuantile):
     Parameters
     ----------
     span : float
-        Share of the instances used for the local fit at every prediction.
+        ...
     target : {"classwise", "top_label"} or int
-        The mean over the classes, the confidence of the predicted class, or the probability of one class.
+        ...
 
     Examples
     --------
@@ -257,9 +257,9 @@ class LargestGap(GapQuantile):
     Parameters
     ----------
     span : float
-        Share of the instances used for the local fit at every prediction.
+        ...
     target : {"classwise", "top_label"} or int
-        The mean over the classes, the confidence of the predicted class, or the probability of one class.
+        ...
 
     Examples
     --------

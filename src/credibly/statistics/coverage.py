@@ -279,7 +279,7 @@ def pit(predictions: Any, labels: Any = None, *, randomised: bool | None = None,
         predictions. Default: only for ordered classes. For `Samples`, the place is chosen among the label and
         the s draws, which is exact for every s.
     rng : None, int or Generator
-        Seed of the random places.
+        ...
 
     Returns
     -------

@@ -61,21 +61,19 @@ def decompose_brier(
     predictions : Predictions, array or Rows
         Class predictions.
     labels : array (n,) or LabelCounts
-        Observed labels. Leave out for chunks, which carry their own.
+        ...
     n_bins : int
         Bins per class.
     binning : {"equal_width", "equal_mass"}
-        How the bins are chosen.
+        ...
     closed : {"left", "right"}
-        Which end of a bin is included.
+        ...
     debiased : bool
         Subtract the expected sampling noise of every bin.
     clusters : array (n,) or "copies", optional
-        Ids that say which rows belong together (a patient, a day); standard errors then allow for these
-        clusters, and pairs of rows inside a cluster are left out.
+        ... Standard errors then allow for these clusters, and pairs of rows inside a cluster are left out.
     blocks : int, optional
-        For rows in time order: consecutive rows form clusters of at least this length.
-        With `clusters` (stores, sensors), consecutive rows of each of them.
+        ...
 
     Returns
     -------

@@ -59,7 +59,7 @@ def energy_score(predictions: Any, labels: Any, *, clusters: Any = None) -> Esti
     labels : array (n, d)
         Observed numbers.
     clusters : array (n,), optional
-        Ids that say which rows belong together; the standard error then allows for these clusters.
+        ... The standard error then allows for these clusters.
 
     Returns
     -------
@@ -96,7 +96,7 @@ def variogram_score(predictions: Any, labels: Any, *, order: float = 0.5, cluste
     order : float
         Power of the distances between components.
     clusters : array (n,), optional
-        Ids that say which rows belong together; the standard error then allows for these clusters.
+        ... The standard error then allows for these clusters.
 
     Returns
     -------

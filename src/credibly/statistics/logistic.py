@@ -62,13 +62,11 @@ def logistic_calibration(
     predictions : Predictions, array or Rows
         Predictions of two classes, none of them exactly 0 or 1.
     labels : array (n,)
-        Observed labels. Leave out for rows that carry their own.
+        ...
     clusters : array (n,) or "copies", optional
-        Ids that say which rows belong together (a patient, a day); standard errors then allow for these
-        clusters.
+        ... Standard errors then allow for these clusters.
     blocks : int, optional
-        For rows in time order: consecutive rows form clusters of at least this length.
-        With `clusters` (stores, sensors), consecutive rows of each of them.
+        ...
 
     Returns
     -------

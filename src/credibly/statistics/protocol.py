@@ -353,15 +353,14 @@ class Statistic(ABC):
         predictions : Predictions, array or Rows
             (n, k) probabilities, (n, m, k) members, any prediction object, or what `scan` returned.
         labels : array (n,) or LabelCounts
-            What was observed; left out where `predictions` are `Rows`, which carry them.
+            ...
         sample_weight : array (n,), optional
-            Non-negative weights of the instances.
+            ...
         clusters : array (n,) or "copies", optional
-            Ids that say which rows belong together (a patient, a day); the standard error then allows for
-            these clusters, and pairs of rows inside a cluster are left out.
+            ... The standard error then allows for these clusters, and pairs of rows inside a cluster are left
+            out.
         blocks : int, optional
-            For rows in time order: consecutive rows form clusters of at least this length.
-            With `clusters` (stores, sensors), consecutive rows of each of them.
+            ...
         **settings
             Override the fields of this statistic for one call.
 

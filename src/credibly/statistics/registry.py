@@ -18,6 +18,7 @@ import numpy as np
 
 from credibly._arrays.errors import InputError, InputTypeError, nearest, one_of, require_type
 from credibly._arrays.namespace import Array, is_array, like, namespace
+from credibly._arrays.shared_parameters import fill_docstrings
 from credibly.predictions import Classes, Counts, Labels, Predictions
 from credibly.results.base import Tail
 from credibly.statistics.adaptive import t_cal
@@ -213,6 +214,7 @@ BUILTIN: tuple[Statistic, ...] = (
     ence,
 )
 
+fill_docstrings((Statistic, *map(type, BUILTIN)))
 for _statistic in BUILTIN:
     # `help(cr.brier)` shows a docstring of the object where it has one, and the whole class where it has none
     object.__setattr__(_statistic, "__doc__", _statistic.documentation())

@@ -45,8 +45,7 @@ def risk_coverage_curve(
     predictions : Predictions, array or Rows
         Class predictions; the answer is the most probable class of the mean prediction.
     labels : array (n,) or LabelCounts
-        Observed labels. For counts, the loss is the share of raters that chose another class. Leave out for
-        rows that carry their own.
+        ... For counts, the loss is the share of raters that chose another class.
     confidence : array (n,), optional
         What to order instances by, largest first, such as ``-cr.uncertainty(ensemble).epistemic``.
         Default: the probability of the predicted class.
@@ -55,11 +54,9 @@ def risk_coverage_curve(
     n_points : int
         Number of points of the curve to keep, evenly spaced; the areas use all n.
     clusters : array (n,) or "copies", optional
-        Ids that say which rows belong together (a patient, a day); standard errors then allow for these
-        clusters.
+        ... Standard errors then allow for these clusters.
     blocks : int, optional
-        For rows in time order: consecutive rows form clusters of at least this length.
-        With `clusters` (stores, sensors), consecutive rows of each of them.
+        ...
 
     Returns
     -------

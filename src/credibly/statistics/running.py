@@ -74,7 +74,7 @@ class RunningStatistic:
         labels : array (b,) or LabelCounts
             What was observed.
         sample_weight : array (b,), optional
-            Non-negative weights of the instances.
+            ...
         """
         predictions, labels = paired(predictions, labels)
         batch = self.statistic.labels(predictions, labels, sample_weight)

@@ -93,8 +93,7 @@ def audit(
     predictions : Predictions, array, Dataset, path or Rows
         Classes, real values or sets.
     labels : array (n,) or LabelCounts
-        Observed labels, one per instance; with several raters the seed draws one. Leave out for rows that
-        carry their own.
+        ... With several raters the seed draws one label per instance.
     groups : mapping of str to array (n,), data frame, or array (n,)
         Attributes of the instances, such as age, sex and site. Default: the groups of the rows.
     depth : int
@@ -114,21 +113,19 @@ def audit(
         For sets: whether to test the mean prediction, or to allow any distribution in the set.
         Default: "set" for `Intervals` and `Belief`, "mean" for all others.
     clusters : array (n,) or "copies", optional
-        Ids that say which rows belong together: a patient, an image, a day. Rows of one cluster may then
-        depend on each other in any way, and replicates preserve that dependence (wild cluster bootstrap).
-        Data read by `load` bring their own.
-        "copies": rows with the same predictions and label form one cluster.
+        ... Rows of one cluster may then depend on each other in any way, and replicates preserve that
+        dependence (wild cluster bootstrap). Data read by `load` bring their own. "copies": rows with the same
+        predictions and label form one cluster.
     blocks : int, optional
-        For rows in time order: consecutive rows form clusters of at least this length.
-        With `clusters` (stores, sensors), consecutive rows of each of them.
+        ...
     level : float
         Level of the verdicts; all intervals hold simultaneously with probability 1 - level.
     n_resamples : int
-        Number of replicates. Fewer than can show a conflict are raised, and a note says so.
+        ... Fewer than can show a conflict are raised, and a note says so.
     rng : None, int or Generator
-        Seed; the same seed gives the same result on every array library, device and chunk size.
+        ...
     progress : callable or True, optional
-        Called with (done, total); True writes to standard error after one second, if that is a terminal.
+        ...
 
     Returns
     -------

@@ -100,21 +100,19 @@ def calibration_test(
         within the margin. Default: `confidence_gap` and, for two classes, the error of P(event), the mean
         probability of the second class minus its frequency. No labels are drawn.
     n_resamples : int
-        Number of replicates.
+        ...
     sample_weight : array (n,), optional
-        Non-negative weights of the instances.
+        ...
     clusters : array (n,) or "copies", optional
-        Ids that say which rows belong together: a patient, an image, a day. Rows of one cluster may then
-        depend on each other in any way, and replicates preserve that dependence (wild cluster bootstrap).
-        Data read by `load` bring their own.
-        "copies": rows with the same predictions and label form one cluster.
+        ... Rows of one cluster may then depend on each other in any way, and replicates preserve that
+        dependence (wild cluster bootstrap). Data read by `load` bring their own. "copies": rows with the same
+        predictions and label form one cluster.
     blocks : int, optional
-        For rows in time order: consecutive rows form clusters of at least this length.
-        With `clusters` (stores, sensors), consecutive rows of each of them.
+        ...
     rng : None, int or Generator
-        Seed; the same seed gives the same p-value on every array library and device.
+        ...
     progress : callable or True, optional
-        Called with (done, total); True writes to standard error after one second, if that is a terminal.
+        ...
 
     Returns
     -------

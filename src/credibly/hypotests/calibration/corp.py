@@ -113,7 +113,7 @@ def corp_curve(
     predictions : Predictions, array or Rows
         Class predictions.
     labels : array (n,) or LabelCounts
-        Observed labels. Leave out for rows that carry their own.
+        ...
     target : "top_label" or int
         The confidence of the predicted class, or the probability of one class.
     score : {"brier", "log_loss"}
@@ -124,13 +124,12 @@ def corp_curve(
     n_resamples : int
         Replicates behind the consistency band.
     clusters : array (n,) or "copies", optional
-        Ids that say which rows belong together (a patient, a day); standard errors and the consistency band
-        then allow for these clusters, and there is no confidence band.
+        ... Standard errors and the consistency band then allow for these clusters, and there is no confidence
+        band.
     blocks : int, optional
-        For rows in time order: consecutive rows form clusters of at least this length.
-        With `clusters` (stores, sensors), consecutive rows of each of them.
+        ...
     rng : None, int or Generator
-        Seed of the consistency band.
+        ...
 
     Returns
     -------

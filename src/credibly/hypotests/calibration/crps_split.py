@@ -41,15 +41,13 @@ def decompose_crps(
     predictions : Gaussian, Samples, dense Quantiles or Rows
         Members are represented by their mixture.
     labels : array (n,)
-        Observed numbers. Leave out for rows that carry their own.
+        ...
     level : float
         Coverage of the intervals of miscalibration and discrimination.
     clusters : array (n,) or "copies", optional
-        Ids that say which rows belong together (a patient, a day); folds then keep clusters whole, and errors
-        allow for them.
+        ... Folds then keep clusters whole, and errors allow for them.
     blocks : int, optional
-        For rows in time order: consecutive rows form clusters of at least this length.
-        With `clusters` (stores, sensors), consecutive rows of each of them.
+        ...
 
     Returns
     -------

@@ -50,9 +50,9 @@ def joint_test(
     n_resamples : int
         Number of exchanges.
     clusters : array (n,), optional
-        Ids that say which rows belong together; the test then allows for these clusters.
+        ... The test then allows for these clusters.
     rng : None, int or Generator
-        Seed.
+        ...
 
     Returns
     -------

@@ -126,7 +126,7 @@ def pit_test(
     predictions : Gaussian, Samples, Quantiles, class predictions or Rows
         Members are represented by their mixture. Classes are taken in their order: grades, or counts from 0.
     labels : array (n,)
-        Observed numbers, or classes. Leave out for chunks, which carry their own.
+        ...
     levels : int or tuple of float
         M for the levels j / M, or the levels themselves; ignored for `Quantiles`, which have their own.
     hypothesis : {"independent", "bayesian"}
@@ -135,16 +135,15 @@ def pit_test(
     level : float
         Level of the test; 1 minus the coverage of the envelope.
     n_resamples : int
-        Number of replicates.
+        ...
     clusters : array (n,) or "copies", optional
-        Ids that say which rows belong together (a patient, a day); replicates then preserve their dependence.
+        ... Replicates then preserve their dependence.
     blocks : int, optional
-        For rows in time order: consecutive rows form clusters of at least this length.
-        With `clusters` (stores, sensors), consecutive rows of each of them.
+        ...
     rng : None, int or Generator
-        Seed; the same seed gives the same envelope on every array library and device.
+        ...
     progress : callable or True, optional
-        Called with (done, total).
+        ...
 
     Returns
     -------
@@ -207,7 +206,7 @@ def coverage_curve(
     predictions : Gaussian, Samples, Quantiles or Rows
         Members are represented by their mixture.
     labels : array (n,)
-        Observed numbers. Leave out for chunks, which carry their own.
+        ...
     levels : int
         M for intervals with coverage j / M; `Quantiles` use the intervals between their symmetric levels.
     hypothesis : {"independent", "bayesian"}
@@ -216,16 +215,15 @@ def coverage_curve(
     level : float
         Level of the test; 1 minus the coverage of the envelope.
     n_resamples : int
-        Number of replicates.
+        ...
     clusters : array (n,) or "copies", optional
-        Ids that say which rows belong together (a patient, a day); replicates then preserve their dependence.
+        ... Replicates then preserve their dependence.
     blocks : int, optional
-        For rows in time order: consecutive rows form clusters of at least this length.
-        With `clusters` (stores, sensors), consecutive rows of each of them.
+        ...
     rng : None, int or Generator
-        Seed.
+        ...
     progress : callable or True, optional
-        Called with (done, total).
+        ...
 
     Returns
     -------

@@ -55,28 +55,27 @@ def reliability_curve(
     predictions : Predictions, array or Rows
         Class predictions.
     labels : array (n,) or LabelCounts
-        Observed labels. Leave out for chunks, which carry their own.
+        ...
     target : "top_label" or int
         The confidence of the predicted class, or the probability of one class.
     n_bins : int
         Number of bins.
     binning : {"equal_width", "equal_mass"}
-        How the bins are chosen.
+        ...
     closed : {"left", "right"}
-        Which end of a bin is included.
+        ...
     sample_weight : array (n,), optional
-        Non-negative weights of the instances.
+        ...
     clusters : array (n,) or "copies", optional
-        Ids that say which rows belong together (a patient, a day); the band then allows for their dependence.
+        ... The band then allows for their dependence.
     blocks : int, optional
-        For rows in time order: consecutive rows form clusters of at least this length.
-        With `clusters` (stores, sensors), consecutive rows of each of them.
+        ...
     level : float or None
         Coverage, per bin, of the consistency band; None leaves it out.
     n_resamples : int
         Replicates behind the band.
     rng : None, int or Generator
-        Seed of the band.
+        ...
 
     Returns
     -------
@@ -220,7 +219,7 @@ def spread_curve(
         Predictions that state a mean and a variance; members are represented by their mixture, draws by their
         mean and their variance (squares over s - 1).
     labels : array (n,)
-        Observed numbers. Leave out for chunks, which carry their own.
+        ...
     n_bins : int
         Number of bins with equally many instances; equal spreads stay together.
     level : float or None
@@ -228,12 +227,11 @@ def spread_curve(
     n_resamples : int
         Replicates behind the band.
     clusters : array (n,) or "copies", optional
-        Ids that say which rows belong together (a patient, a day); the band then allows for their dependence.
+        ... The band then allows for their dependence.
     blocks : int, optional
-        For rows in time order: consecutive rows form clusters of at least this length.
-        With `clusters` (stores, sensors), consecutive rows of each of them.
+        ...
     rng : None, int or Generator
-        Seed of the band.
+        ...
 
     Returns
     -------

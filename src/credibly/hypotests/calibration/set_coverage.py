@@ -106,10 +106,9 @@ def set_coverage(
         Ids of clusters of dependent rows (a patient, a day). Replicates then change the signs of whole
         clusters, which is approximate, and folds of features keep clusters whole.
     blocks : int, optional
-        For rows in time order: consecutive rows form clusters of at least this length.
-        With `clusters` (stores, sensors), consecutive rows of each of them.
+        ...
     rng : None, int or Generator
-        Seed of replicates and folds.
+        ...
 
     Returns
     -------

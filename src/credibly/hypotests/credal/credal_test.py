@@ -60,18 +60,16 @@ def credal_test(
     n_resamples : int, optional
         Number of replicates of the weights. Default: 199. A witness draws none.
     n_draws : int
-        Number of draws that represent a Dirichlet.
+        ...
     clusters : array (n,), optional
-        Ids that say which rows belong together: a patient, an image, a day. Rows of one cluster may then
-        depend on each other in any way, and only the witness is tested: learned weights have little power
-        then (docs/theory/clusters.md).
+        ... Rows of one cluster may then depend on each other in any way, and only the witness is tested:
+        learned weights have little power then (docs/theory/clusters.md).
     blocks : int, optional
-        For rows in time order: consecutive rows form clusters of at least this length.
-        With `clusters` (stores, sensors), consecutive rows of each of them.
+        ...
     rng : None, int or Generator
-        Seed of parts, labels, starts and draws.
+        ...
     progress : callable or True, optional
-        Called with (done, total); True writes to standard error after one second, if that is a terminal.
+        ...
 
     Returns
     -------

@@ -149,14 +149,13 @@ def inflate(
     resolution : float
         Maximum distance between the returned radius and a rejected one.
     n_draws : int
-        Number of draws per instance that represent a Dirichlet.
+        ...
     clusters : array (n,), optional
-        Ids that say which rows belong together (a patient, a day), as in :func:`witness_test`.
+        ... As in :func:`witness_test`.
     blocks : int, optional
-        For rows in time order: consecutive rows form clusters of at least this length.
-        With `clusters` (stores, sensors), consecutive rows of each of them.
+        ...
     rng : None, int or Generator
-        Seed; every radius is tested with the same random orders.
+        ... Every radius is tested with the same random orders.
     progress : callable or True, optional
         Called with (done, total) tests, where the total is an upper limit; True writes to standard
         error after one second, if that is a terminal.

@@ -258,9 +258,9 @@ def validity_test(
     counts : LabelCounts or array (n, k) of int
         How many raters gave each label to each instance.
     n_resamples : int
-        Number of replicates.
+        ...
     rng : None, int or Generator
-        Seed; the same seed gives the same p-values on every array library and device.
+        ...
     progress : callable or True, optional
         Called with (done, total) instances; True writes to standard error after one second.
 

@@ -103,18 +103,16 @@ def weights_test(
     n_resamples : int, optional
         Number of replicates; 999, with refits 199, or 99 for constant weights.
     n_draws : int
-        Number of draws that represent a Dirichlet.
+        ...
     clusters : array (n,), optional
-        Ids that say which rows belong together: a patient, an image, a day. Rows of one cluster may then
-        depend on each other in any way. Not for constant weights, which have seen the labels that they are
-        tested on.
+        ... Rows of one cluster may then depend on each other in any way. Not for constant weights, which have
+        seen the labels that they are tested on.
     blocks : int, optional
-        For rows in time order: consecutive rows form clusters of at least this length.
-        With `clusters` (stores, sensors), consecutive rows of each of them.
+        ...
     rng : None, int or Generator
-        Seed of parts, labels, starts and draws.
+        ...
     progress : callable or True, optional
-        Called with (done, total); True writes to standard error after one second, if that is a terminal.
+        ...
 
     Returns
     -------

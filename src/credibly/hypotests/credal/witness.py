@@ -96,17 +96,15 @@ def witness_test(
         What the witness may use besides the predictions. With features the claim is stronger: a calibrated
         model that ignores an informative feature is then in conflict.
     n_draws : int
-        Number of draws that represent a Dirichlet.
+        ...
     clusters : array (n,), optional
-        Ids that say which rows belong together: a patient, an image, a day. Rows of one cluster may then
-        depend on each other in any way.
+        ... Rows of one cluster may then depend on each other in any way.
     blocks : int, optional
-        For rows in time order: consecutive rows form clusters of at least this length.
-        With `clusters` (stores, sensors), consecutive rows of each of them.
+        ...
     rng : None, int or Generator
-        Seed of the random orders, and of draws.
+        ...
     progress : callable or True, optional
-        Called with (done, total); True writes to standard error after one second, if that is a terminal.
+        ...
 
     Returns
     -------

@@ -90,8 +90,7 @@ def predictive_check(
         `Ensemble`, `Dirichlet`, `Gaussian` (n, m) or `Samples` (n, m, s) for both hypotheses; predictions
         without members (`Point`, `Gaussian` (n,), `Samples` (n, s), `Quantiles`) under "independent" only.
     labels : array (n,) or LabelCounts
-        Observed labels, one per instance; with several raters the seed draws one. Leave out for chunks, which
-        carry their own.
+        ... With several raters the seed draws one label per instance.
     statistics : sequence of str, Statistic or callable, optional
         Statistics to check, all on the same replicates. A function ``T(predictions, labels) -> float`` can be
         passed directly; wrap it with ``cr.statistic(T, tail=..., batched=True)`` if it takes whole batches.
@@ -102,23 +101,21 @@ def predictive_check(
         "bayesian": one member drew the labels of all instances. "independent": every label was drawn from
         the mean prediction of its instance.
     n_resamples : int
-        Number of replicates.
+        ...
     groups : array (n,) or mapping of str to array (n,), optional
         Group of every instance, or several grouping factors to be crossed, such as
         ``{"shift": kind, "severity": severity}``. Groups share the drawn member, and their p-values are
         adjusted over all groups and statistics (Westfall-Young). Chunks carry their own groups.
     clusters : array (n,) or "copies", optional
-        Ids that say which rows belong together: a patient, an image, a day. Rows of one cluster may then
-        depend on each other in any way, and replicates preserve that dependence (wild cluster bootstrap).
-        Data read by `load` bring their own.
-        "copies": rows with the same predictions and label form one cluster.
+        ... Rows of one cluster may then depend on each other in any way, and replicates preserve that
+        dependence (wild cluster bootstrap). Data read by `load` bring their own. "copies": rows with the same
+        predictions and label form one cluster.
     blocks : int, optional
-        For rows in time order: consecutive rows form clusters of at least this length.
-        With `clusters` (stores, sensors), consecutive rows of each of them.
+        ...
     rng : None, int or Generator
-        Seed; the same seed gives the same result on every array library, device and chunk size.
+        ...
     progress : callable or True, optional
-        Called with (done, total); True writes to standard error after one second, if that is a terminal.
+        ...
 
     Returns
     -------
