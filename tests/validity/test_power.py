@@ -19,6 +19,7 @@ MANY = 300 if worlds.FULL else 180  # pairs of instances cost their square
 # Smoothing pulls their estimates together, so labels more decided than predicted make these errors smaller,
 # and an upper-tailed test cannot notice (studies/pages/omnibus-family.md).
 BLIND = {"kde_ce", "kl_ce"}
+PARTIAL = {"net_benefit"}  # looks only at rows whose second of three classes reaches one half
 SLACK = 3 * np.sqrt(0.5 / REPETITIONS)  # three standard deviations of a difference of two rates
 
 
@@ -49,7 +50,7 @@ def test_power_grows(name: str, mild: float, strong: float) -> None:
         return
     assert more_data > start - SLACK
     assert further > start - SLACK
-    assert rates(MANY, strong)[name] > max(0.9, start)
+    assert rates(MANY, strong)[name] > max(0.5 if name in PARTIAL else 0.9, start)
 
 
 def test_proper_scores_reject_a_model_that_is_too_good() -> None:
