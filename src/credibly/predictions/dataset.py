@@ -104,10 +104,10 @@ class Dataset:
     @property
     def observed(self) -> Any:
         """The labels as a user would pass them: (n,), or counts over raters."""
+        batch = self.batch
         if isinstance(self.labels, LabelCounts):
             return self.labels
-        values = self.batch.values[0, ...]
-        return LabelCounts(values) if isinstance(self.batch, Counts) else values
+        return LabelCounts(batch.values[0, ...]) if isinstance(batch, Counts) else batch.values[0, ...]
 
     def rows(self, rows: slice) -> Dataset:
         """Return some consecutive rows of these, as views."""

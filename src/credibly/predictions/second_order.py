@@ -157,7 +157,7 @@ def _seen(counts: Any, predictions: Any) -> HostArray:
         raise InputError(
             "`counts`",
             f"must have shape {shape} and hold numbers of labels, 0 or more",
-            f"got shape {seen.shape}",
+            f"got shape {seen.shape}, smallest {seen.min():g}",
             "Count the labels of these instances, class by class.",
         )
     return seen

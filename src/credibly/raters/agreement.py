@@ -60,12 +60,12 @@ def agreement(counts: LabelCounts) -> Agreement:
     """
     tallies = tallies_of(counts).astype(np.float64)
     several = tallies.sum(axis=1) > 1
-    if not several.any():
+    if not several.any() or (tallies != np.round(tallies)).any():
         raise UnsupportedError(
             "`agreement`",
-            "needs instances with two labels or more",
-            f"each of {counted(len(tallies), 'instance')} has one",
-            "Ask a second rater about some instances.",
+            "needs whole numbers of labels, and instances with two labels or more",
+            f"{int(several.sum())} of {counted(len(tallies), 'instance')} have as many",
+            "Ask a second rater about some instances, and pass counts of raters.",
         )
     notes: tuple[str, ...] = ()
     if not several.all():
@@ -117,8 +117,8 @@ def _of_fleiss(counts: HostArray) -> HostArray:
 
 def _fleiss(sums: HostArray) -> HostArray:
     labels = sums[..., 2:]
-    chance = (labels**2).sum(axis=-1) / labels.sum(axis=-1) ** 2
     with np.errstate(divide="ignore", invalid="ignore"):
+        chance = (labels**2).sum(axis=-1) / labels.sum(axis=-1) ** 2
         return np.asarray((sums[..., 0] / sums[..., 1] - chance) / (1.0 - chance))
 
 
@@ -150,7 +150,7 @@ def _estimate(name: str, value: Combined, adds: Combined, counts: LabelCounts) -
             degrees = float(number - 1)
     if not np.isfinite(variance):
         refusal = "the value is not defined without some instance or rater"
-    error = float(np.sqrt(variance)) if np.isfinite(variance) else None
+    error = float(np.sqrt(variance)) if np.isfinite(variance) and n > 1 else None
     return Estimate(name, whole, error, n, interval_refusal=refusal, degrees_of_freedom=degrees)
 
 

@@ -30,7 +30,7 @@ from credibly._arrays.namespace import HostArray, to_host
 from credibly._arrays.philox import as_seed, takes_rng
 from credibly._arrays.standard_errors import mean_error
 from credibly.hypotests.resampling.pvalues import omnibus, result_of, settled
-from credibly.predictions import LabelCounts
+from credibly.predictions import LabelCounts, as_rows
 from credibly.raters.second_labels import pair_products
 from credibly.results.ignorance import RaterDetails
 from credibly.results.tests import HypotestResult, with_details
@@ -45,6 +45,16 @@ def tallies_of(counts: Any) -> HostArray:
         evidence = f"got {type(counts).__name__}"
         raise InputTypeError("`counts`", "must be LabelCounts", evidence, "Write `LabelCounts(counts)`.")
     return to_host(counts.counts)
+
+
+def beside(predictions: Any, counts: Any) -> tuple[Any, HostArray]:
+    """Return predictions in memory, and how many labels of each class their instances have."""
+    tallies = tallies_of(counts)
+    rows = as_rows(predictions, counts)
+    data = rows.loaded(rows.n)
+    assert data is not None
+    data.batch  # noqa: B018 - counts of other instances or classes are refused
+    return data.predictions, tallies
 
 
 def annotations_of(counts: Any, what: str) -> tuple[HostArray, HostArray, tuple[str, ...]]:
@@ -267,7 +277,7 @@ def leaving_raters_out(
     {'rater 0': 0.553, 'rater 1': 0.553, 'rater 2': 0.02}
     """
     _, _, names = annotations_of(counts, "`leaving_raters_out`")
-    classes = predictions if hasattr(predictions, "replace_rows") else np.asarray(predictions)
+    classes, _ = beside(predictions, counts)
     return {
         name: function(classes[rows], part)
         for name, (rows, part) in zip(names, without_each(counts), strict=True)

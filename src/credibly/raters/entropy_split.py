@@ -20,8 +20,8 @@ from scipy.special import comb, ndtri, xlogy
 from credibly._arrays.checks import require_integer
 from credibly._arrays.errors import UnsupportedError
 from credibly._arrays.namespace import HostArray, to_host
-from credibly.predictions import LabelCounts, as_point, as_predictions
-from credibly.raters.annotators import tallies_of
+from credibly.predictions import LabelCounts, as_point
+from credibly.raters.annotators import beside
 from credibly.results.base import require_level
 from credibly.results.second_labels import EntropySplit
 
@@ -67,24 +67,24 @@ def entropy_split(
     (4, True)
     """
     require_level(level)
-    stated = as_predictions(predictions)
-    tallies = tallies_of(counts).astype(np.float64)
+    stated, tallies = beside(predictions, counts)
+    tallies = tallies.astype(np.float64)
     total = tallies.sum(axis=1)
     order = min(int(np.median(total)), _MOST_MOMENTS) if order is None else require_integer(order, "order", 1)
-    rows = np.flatnonzero(total >= order)
-    if rows.size < 2 or (tallies != np.round(tallies)).any():
+    enough = np.flatnonzero(total >= order)
+    if enough.size < 2 or (tallies != np.round(tallies)).any():
         raise UnsupportedError(
             "`entropy_split`",
             f"needs whole numbers of labels, and two instances with {order} or more",
-            f"{rows.size} of {len(tallies)} instances have as many",
+            f"{enough.size} of {len(tallies)} instances have as many",
             "Use a smaller `order`.",
         )
-    shares = order_shares(tallies[rows], order)  # (order + 1, n, k)
-    seen, error = shares.mean(axis=1), shares.std(axis=1, ddof=1) / np.sqrt(rows.size)
-    wide = float(ndtri(1.0 - (1.0 - level) / (2.0 * seen.size))) * error + 1.0 / rows.size
+    shares = order_shares(tallies[enough], order)  # (order + 1, n, k)
+    seen, error = shares.mean(axis=1), shares.std(axis=1, ddof=1) / np.sqrt(enough.size)
+    wide = float(ndtri(1.0 - (1.0 - level) / (2.0 * seen.size))) * error + 1.0 / enough.size
     classes = 1 if seen.shape[1] == 2 else seen.shape[1]  # of two classes one tells both
     ends = np.array([_ends(seen[:, a], wide[:, a], binary=classes == 1) for a in range(classes)])
-    mean = to_host(as_point(stated)[0].probs)[rows]
+    mean = to_host(as_point(stated)[0].probs)[enough]
     entropy = float(-xlogy(mean, mean).sum(axis=1).mean())
     low, high = ends.sum(axis=0)
     return EntropySplit(
@@ -92,9 +92,9 @@ def entropy_split(
         aleatoric=(float(low), float(high)),
         epistemic=(entropy - float(high), entropy - float(low)),
         order=order,
-        moments=factorial_moments(tallies[rows], order).mean(axis=1),
-        n=rows.size,
-        n_left_out=len(tallies) - rows.size,
+        moments=factorial_moments(tallies[enough], order).mean(axis=1),
+        n=enough.size,
+        n_left_out=len(tallies) - enough.size,
         level=float(level),
     )
 

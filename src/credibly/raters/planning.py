@@ -13,7 +13,7 @@ budget. Only ignorance is gained upon: where raters are expected to disagree, an
 from __future__ import annotations
 
 import heapq
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -75,7 +75,8 @@ def plan_second_labels(
     """
     stated = as_predictions(predictions)
     budget = require_integer(budget, "budget", 1)
-    require(raters is None or raters, "must name at least one", "Leave it out.", raters=raters)
+    named = raters is None or (isinstance(raters, Mapping) and len(raters) > 0)
+    require(named, "must say how many labels each rater can give", 'Write {"Ada": 20}.', raters=raters)
     second = SecondOrder.of(stated)
     second = second if counts is None else second.given(counts)
     law = Law.of(second)
@@ -87,41 +88,36 @@ def plan_second_labels(
     n_labels = np.zeros(len(first), dtype=np.int64)
     order: list[int] = []
     gains: list[float] = []
-    names: list[str] = []
     heap = [(-gain, row) for row, gain in enumerate(first.tolist())]
     heapq.heapify(heap)
     while heap and len(order) < budget:
         gain, row = heapq.heappop(heap)
-        name = asked.ask(row)
-        if name is None:
+        if not asked.ask(row):
             continue
         order.append(row)
         gains.append(-gain)
-        names.append(name)
         n_labels[row] += 1
         if total is not None:
-            concentration, number = float(total[row]), int(n_labels[row])
-            heapq.heappush(
-                heap,
-                (
-                    -float(wide[row])
-                    * concentration
-                    / ((concentration + number) * (concentration + number + 1.0)),
-                    row,
-                ),
-            )
+            concentration = float(total[row]) + int(n_labels[row])
+            left = float(wide[row] * total[row]) / concentration
+            heapq.heappush(heap, (-left / (concentration + 1.0), row))
     notes = (*stated.notes,)
     if len(order) < budget:
         rest = counted(budget - len(order), "label is", "labels are")
         why = "no instance or rater is left" if raters is not None else "members allow one label per instance"
         notes = (*notes, f"{rest} left over: {why}; plan again with the new counts")
+    each, more = divmod(len(order), len(first))
+    by_number = [
+        float((number * first if total is None else wide * number / (total + number)).sum())
+        for number in (each, each + 1)
+    ]
     return SecondLabelPlan(
         n_labels=n_labels,
         order=np.array(order, dtype=np.int64),
         gains=np.array(gains),
-        raters=None if raters is None else tuple(names),
+        raters=None if raters is None else asked.names(order),
         gain=float(np.sum(gains)),
-        random_gain=float(first.mean() * min(len(order), len(first))),
+        random_gain=by_number[0] + more / len(first) * (by_number[1] - by_number[0]),
         possible=float(first.sum()),
         budget=budget,
         notes=notes,
@@ -154,18 +150,43 @@ class _Raters:
         self.named = raters is not None
         named = (raters or {}).items()
         self.capacity = {str(name): require_integer(left, "raters", 0) for name, left in named}
+        self.rows: dict[str, list[int]] = {name: [] for name in self.capacity}
+        self.full: set[str] = set()
         self.known: list[set[str]] = [set() for _ in range(n)]
         if self.named and counts is not None:
             rater, _, names = annotations_of(counts, "`raters`")
             for row, place in np.argwhere(rater >= 0).tolist():
                 self.known[row].add(names[rater[row, place]])
 
-    def ask(self, row: int) -> str | None:
-        """Return who should label a row: of those who have not, the one who can give most; None if nobody."""
-        free = [name for name, left in self.capacity.items() if left > 0 and name not in self.known[row]]
-        if not self.named or not free:
-            return None if self.named else ""
-        name = max(free, key=lambda rater: self.capacity[rater])
-        self.capacity[name] -= 1
-        self.known[row].add(name)
-        return name
+    def ask(self, row: int) -> bool:
+        """Tell whether somebody can label a row; others may give their rows to each other for it."""
+        tried = set(self.full)
+        possible = not self.named or self._asked(row, tried)
+        if not possible:
+            self.full = tried  # nor can any of these give or pass on a label later
+        return possible
+
+    def _asked(self, row: int, tried: set[str]) -> bool:
+        free = [name for name in self.capacity if name not in self.known[row] | tried]
+        for name in sorted(free, key=lambda rater: -self.capacity[rater]):
+            tried.add(name)
+            if self.capacity[name] > 0:
+                self.capacity[name] -= 1
+            else:
+                moved = next((other for other in self.rows[name] if self._asked(other, tried)), None)
+                if moved is None:
+                    continue
+                self.rows[name].remove(moved)
+                self.known[moved].remove(name)
+            self.rows[name].append(row)
+            self.known[row].add(name)
+            return True
+        return False
+
+    def names(self, order: Sequence[int]) -> tuple[str, ...]:
+        """Return who labels the rows of a plan."""
+        of_row: dict[int, list[str]] = {}
+        for name, rows in self.rows.items():
+            for row in rows:
+                of_row.setdefault(row, []).append(name)
+        return tuple(of_row[row].pop(0) for row in order)

@@ -229,7 +229,7 @@ class Ignorance(Result):
 def ignorance_sentence(facts: Mapping[str, Any]) -> str:
     """Return stated and supported ignorance in words, and whether chance explains the difference."""
     low, high = facts["interval"] or (0.0, 0.0)
-    between = "" if facts["interval"] is None else f" (95 %: {_whole(low)} to {_whole(high)})"
+    between = "" if facts["interval"] is None else f" (95 %: {_whole(low)} to {max(1, _whole(high))})"
     lead = (
         f"It says {_whole(facts['stated'])} % of its uncertainty is its own ignorance; pairs of labels "
         f"support {_whole(facts['supported'])} %{between}"

@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Mapping
 
 from credibly._arrays.namespace import HostArray
+from credibly._arrays.notes import counted
 from credibly.results.base import Result
 
 
@@ -26,7 +27,8 @@ class SecondLabelPlan(Result):
     gain : float
         Sum of the gains.
     random_gain : float
-        What as many labels of instances chosen at random are expected to bring.
+        What as many labels of instances chosen at random are expected to bring; if there are more labels than
+        instances, each gets about the same number.
     possible : float
         What one more label of every instance is expected to bring.
     budget : int
@@ -97,6 +99,6 @@ class EntropySplit(Result):
         (low, high), (least, most) = self.aleatoric, self.epistemic
         return (
             f"Of an entropy of {self.total:.3g} nats, {low:.3g} to {high:.3g} is disagreement between "
-            f"raters and {least:.3g} to {most:.3g} the model's own; {self.order} labels per instance do not "
-            f"tell more (n = {self.n}, {100 * self.level:g} %)."
+            f"raters and {least:.3g} to {most:.3g} the model's own; {counted(self.order, 'label')} per "
+            f"instance cannot tell more (n = {self.n}, {100 * self.level:g} %)."
         )

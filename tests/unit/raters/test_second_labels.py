@@ -129,6 +129,8 @@ def test_one_label_is_refused_with_the_reason() -> None:
             function(LAWS["members"], cr.LabelCounts(one))
         with pytest.raises(cr.UnsupportedError, match="got one label per instance"):
             function(LAWS["members"], [0, 1, 2, 0])
+        with pytest.raises(cr.InputError, match="must have 3 classes like the predictions; got 4"):
+            function(LAWS["members"], cr.LabelCounts(np.ones((4, 4), dtype=int)))
     mixed = np.where(np.arange(4)[:, None] < 2, COUNTS, one)
     found = cr.raters.ignorance(LAWS["members"], cr.LabelCounts(mixed), n_resamples=19, rng=0)
     assert (found.n, found.n_left_out) == (2, 2)
@@ -216,6 +218,47 @@ def test_raters_have_limits_and_are_not_asked_twice() -> None:
     assert set(plan.by_rater()) == {"a", "b"}
     with pytest.raises(cr.UnsupportedError, match="who gave which label"):
         cr.raters.plan_second_labels(members, 1, counts=cr.LabelCounts([[1, 0]] * 3), raters={"a": 1})
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_raters_give_their_rows_to_each_other(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    n, names = 4, ["a", "b", "c"]
+    belief, known = cr.Dirichlet(3 * rng.gamma(1.0, size=(n, 2)) + 0.1), rng.random((n, 3)) < 0.55
+    known[~known.any(axis=1), 0] = True
+    row, who = np.nonzero(known)
+    counts, _ = cr.LabelCounts.from_annotations(
+        row, np.array(names)[who], rng.integers(2, size=row.size), n_classes=2
+    )
+    most, budget = dict(zip(names, rng.integers(1, 3, size=3).tolist(), strict=True)), 4
+    total = belief.given(counts).alpha.sum(axis=1)
+    wide = SecondOrder.of(belief.given(counts)).variance().sum(axis=1)
+    best = 0.0
+    pairs = np.argwhere(~known)
+    for number in range(1, budget + 1):
+        for chosen in itertools.combinations(range(len(pairs)), number):
+            rows, asked = pairs[list(chosen)].T
+            if all((asked == place).sum() <= most[name] for place, name in enumerate(names)):
+                each = np.bincount(rows, minlength=n)
+                best = max(best, float((wide * each / (total + each)).sum()))  # V - V A / (A + n)
+    plan = cr.raters.plan_second_labels(belief, budget, counts=counts, raters=most)
+    assert plan.gain == pytest.approx(best)
+    asked = list(zip(plan.order.tolist(), plan.raters, strict=True))
+    assert len(set(asked)) == len(asked)
+    assert not any(known[row, names.index(name)] for row, name in asked)
+    assert all(plan.raters.count(name) <= most[name] for name in names)
+
+
+def test_labels_at_random_are_as_many_as_those_of_the_plan() -> None:
+    belief = cr.Dirichlet([[1.0, 1.0], [1.0, 1.0]])
+    # V = 1/6, A = 2: three labels of two alike rows, 1/6 (1/3 + 2/4) however they are spread
+    plan = cr.raters.plan_second_labels(belief, 3)
+    assert plan.random_gain == pytest.approx(plan.gain) == pytest.approx(5 / 36)
+    members = cr.Ensemble(RNG.dirichlet(np.ones(2), size=(3, 4)))
+    plan = cr.raters.plan_second_labels(members, 9)
+    assert plan.random_gain == pytest.approx(plan.possible) == pytest.approx(plan.gain)
+    with pytest.raises(cr.InputError, match="must say how many labels each rater can give"):
+        cr.raters.plan_second_labels(belief, 1, raters=["a"])
 
 
 def test_counts_keep_who_said_what() -> None:
@@ -321,8 +364,14 @@ def test_agreement_of_single_raters() -> None:
         plain.confusion("rater 0")
     with pytest.raises(cr.UnsupportedError, match="two labels or more"):
         cr.raters.agreement(cr.LabelCounts([[1, 0], [0, 1]]))
+    with pytest.raises(cr.UnsupportedError, match="whole numbers of labels"):
+        cr.raters.agreement(cr.LabelCounts.from_soft([[0.3, 0.7], [0.5, 0.5]], 2))
     same = cr.raters.agreement(cr.LabelCounts([[2, 0], [2, 0]]))
     assert not same.krippendorff.has_interval
+    single = cr.raters.agreement(cr.LabelCounts([[2, 1]]))
+    assert single.fleiss.stderr is None
+    with pytest.raises(cr.InputError, match=r"one entry per prediction \(2\)"):
+        cr.raters.leaving_raters_out([[0.5, 0.5]] * 2, counts, cr.brier)
 
 
 def test_four_labels_and_moments_are_unbiased() -> None:
@@ -369,6 +418,8 @@ def test_the_entropy_split_is_an_interval() -> None:
     assert wide[0] > 5 * wide[1] > 5 * wide[2]
     with pytest.raises(cr.UnsupportedError, match="5 or more"):
         cr.raters.entropy_split(p[:3], cr.LabelCounts([[1, 1]] * 3), order=5)
+    with pytest.raises(cr.InputError, match="must have 2 classes like the predictions; got 3"):
+        cr.raters.entropy_split(p[:3], cr.LabelCounts([[1, 1, 1]] * 3))
 
 
 def test_an_evaluation_asks_whether_ignorance_is_honest() -> None:
