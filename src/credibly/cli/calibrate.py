@@ -77,7 +77,7 @@ def fit_file(typed: Typed) -> None:
     output.line(str(written))
     facts = [
         *([("because", why)] if why else []),
-        ("fitted", chosen.describe()),
+        ("fitted", chosen.in_words(data.classes)),
         ("converged", "yes" if ended.converged else f"no: {ended.message}"),
         ("loss before", f"{ended.loss_before:.6g}"),
         ("loss after", f"{ended.loss_after:.6g}"),

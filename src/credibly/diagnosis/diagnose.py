@@ -236,7 +236,8 @@ def _description(repair: RepairGain, subject: ClassSubject | RealSubject, whole:
         given = subject.point if isinstance(subject, ClassSubject) else whole.predictions
         weights = None if whole.batch.weights is None else subject.weighing.weights
         method = named_recalibration(repair.method)
-        return method.fit(given, whole.observed, groups=groups, sample_weight=weights).describe()
+        method.fit(given, whole.observed, groups=groups, sample_weight=weights)
+        return method.in_words(whole.classes)
 
 
 def _pays(repair: RepairGain, effect: Effect) -> bool:

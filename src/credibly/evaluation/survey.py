@@ -20,6 +20,8 @@ from credibly.statistics.proper import top_label
 
 FEW_INSTANCES = 100
 FEW_PER_CLASS = 5
+FEW_OF_EVENT = 0.25
+"""Share of the first of two classes below which it is probably the event that the user looks for."""
 _MOST_CLASSES = 2048
 _OFFSETS = (-3, -2, -1, 1, 2, 3)
 MISREAD = ("swapped classes", "labels off by a row", "inverted")
@@ -92,6 +94,7 @@ def data_warnings(
         warnings += _probabilities(survey.states["predictions"], rows.n)
         if "labels" in survey.states and not isinstance(predictions, Confidence):
             warnings += _labels(survey.states["labels"]["counts"], classes)
+            warnings += _event(survey.states["labels"]["counts"], classes)
     return tuple(warnings)
 
 
@@ -170,6 +173,18 @@ def _probabilities(counts: State, n: int) -> list[str]:
             f"counts as predicted."
         )
     return warnings
+
+
+def _event(counts: Any, classes: Sequence[str]) -> list[str]:
+    """Say how to look at the rarer of two classes, where it is the first and has a name."""
+    if len(classes) != 2 or classes[0].isdigit() or counts[0] >= FEW_OF_EVENT * sum(counts):
+        return []
+    first, second = classes
+    hint = (
+        f"Sentences are about {second}, the second of two classes. If the event is {first}, put it second: "
+        f"columns in the order {second}, {first} (of a table, `columns={second},{first}`)."
+    )
+    return [hint]
 
 
 def _labels(counts: Any, classes: Sequence[str]) -> list[str]:

@@ -78,6 +78,8 @@ def joined_labels(
     if other.table is not None:
         names = [name for name in other.table if name.lower() in ROW_NUMBERS]
         arrays, notes = label_table(other.table, options, content.classes or ())
+        if "rater_names" in arrays:
+            content.label_columns = tuple(map(str, arrays.pop("rater_names")))
         others = roles_of(other.table, options) if options.id in (None, *other.table) else {}
         named = others.get("id", names[0] if names else None)
         if set(arrays) <= {"id"}:
@@ -226,7 +228,8 @@ def label_table(
     Returns
     -------
     arrays : dict of str to array
-        ``y``, ``label_counts`` or ``raters``, perhaps with ``id``; ``y`` may have several columns.
+        ``y``, ``label_counts``, or ``raters`` with ``rater_names``; perhaps ``id``. ``y`` may have several
+        columns.
     notes : list of str
         What was read.
     """
@@ -260,6 +263,8 @@ def label_table(
         elif numbers is not None:
             order = [order[j] for j in np.argsort(numbers)]
         arrays[role] = np.stack([parts[name] for name in order], axis=-1)
+        if role == "raters":
+            arrays["rater_names"] = np.array(order)
         notes.append(f"columns {shown(f'{name}' for name in order)} are read as {ROLES[role].meaning}")
     elif len(left) == 1:
         ((name, column),) = left.items()
@@ -298,7 +303,12 @@ def _rater_lines(
             )
         cells[instances[instance]][people[rater]] = str(label)
     note = f"one row per instance and rater; {len(people)} raters of {len(instances)} instances"
-    return {"raters": np.array(cells, dtype=np.str_), "id": np.array(list(instances))}, [note]
+    names = np.array(list(map(str, people)))
+    return {
+        "raters": np.array(cells, dtype=np.str_),
+        "id": np.array(list(instances)),
+        "rater_names": names,
+    }, [note]
 
 
 def counts_of_shares(shares: Array, n_raters: int) -> LabelCounts:

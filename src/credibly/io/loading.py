@@ -15,7 +15,7 @@ from credibly._arrays.errors import CrediblyError, InputError, InputTypeError, R
 from credibly._arrays.namespace import Array, is_numpy
 from credibly._arrays.notes import counted
 from credibly.calls import plain
-from credibly.io.columns import tabulate
+from credibly.io.columns import roles_of, tabulate
 from credibly.io.files import digest_of, path_text, read_content
 from credibly.io.labelling import (
     counts_of_shares,
@@ -258,6 +258,13 @@ def _attributes_beside(
     if isinstance(source, Content):
         columns = source.arrays if source.table is None else source.table
     of_predictions = content.arrays if content.table is None else content.table
+    if columns and isinstance(source, Content) and source.table and "rater" in roles_of(columns, options):
+        raise InputError(
+            "`groups`",
+            "must have one value per instance",
+            f"{names[0]!r} is in a table with one row per instance and rater",
+            "Put it into the file of the predictions; `credibly raters` compares raters.",
+        )
     for name in names:
         if name not in columns:
             require_held("groups", name, {**of_predictions, **columns}, _ATTRIBUTES)
@@ -558,7 +565,8 @@ def _checked_counts(
             "Give real observations as `y`.",
         )
     if name == "raters":
-        counts = counts_of_raters(table, known or ())
+        names = content.label_columns or ()
+        counts = counts_of_raters(table, known or (), names if len(names) == table.shape[1] else ())
         content.note(f"{table.shape[1]} columns of raters are counted, blanks left out")
     elif name == "soft_labels" or (options.n_raters is not None and table.dtype.kind == "f"):
         if options.n_raters is None:

@@ -89,6 +89,18 @@ class Dataset:
     def __len__(self) -> int:
         return len(self.predictions)
 
+    def __repr__(self) -> str:
+        beside = {
+            "labels": "none" if self.labels is None else _in_brief(self.labels),
+            "classes": self.classes and list(self.classes),
+            "groups": list(self.groups) if isinstance(self.groups, Mapping) else self.groups is not None,
+            **{name: getattr(self, name) is not None for name in ("features", "ids", "clusters", "weights")},
+            "source": self.source,
+        }
+        words = [repr(self.predictions)]
+        words += [name if said is True else f"{name}: {said}" for name, said in beside.items() if said]
+        return f"Dataset({', '.join(words)})"
+
     @cached_property
     def batch(self) -> Labels:
         """What was observed, checked, as a batch of one with the weights."""
@@ -157,6 +169,11 @@ def each_attribute(work: Callable[[Any], Any], groups: Any) -> Any:
     if isinstance(groups, Mapping):
         return {name: work(column) for name, column in groups.items()}
     return None if groups is None else work(groups)
+
+
+def _in_brief(labels: Any) -> str:
+    """Return counts as they show themselves, and anything else as what it is for every instance."""
+    return repr(labels) if isinstance(labels, LabelCounts) else "one per instance"
 
 
 def named(predictions: P, classes: tuple[str, ...] | None, index: Any = None) -> P:

@@ -286,8 +286,8 @@ class InMemory(Rows):
 
     @property
     def arguments(self) -> tuple[Any, Any]:
-        """Predictions and labels as public functions take them; rows that belong together bring both."""
-        if self.whole.clusters is not None:
+        """Predictions and labels as public functions take them; with clusters or names, rows bring both."""
+        if self.whole.clusters is not None or self.whole.classes is not None:
             return dataclasses.replace(self.whole, notes=()), None  # which the predictions have by now
         return self.whole.predictions, self.whole.labels
 

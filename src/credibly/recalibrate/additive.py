@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -341,9 +341,14 @@ class AdditiveScaling(Recalibration):
 
     def describe(self) -> str:
         """Return the largest intercept and the slope in words."""
+        return self.in_words(None)
+
+    def in_words(self, classes: Sequence[str] | None) -> str:
+        """Return `describe` with the classes by their names."""
         centred = self.intercepts - (0.0 if len(self.intercepts) == 2 else self.intercepts.mean())
         worst = int(np.abs(centred).argmax())
-        event = "a right answer" if self.of_answers else f"class {worst}"
+        name = str(worst) if classes is None else classes[worst]
+        event = "a right answer" if self.of_answers else f"class {name}" if name.isdigit() else name
         words = f"{self.method} scaling, {centred[worst]:+.3g} to the logit of {event}"
         words += f", slope {self.slope:.3g}" if self.fits_slope else ""
         return (

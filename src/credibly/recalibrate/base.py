@@ -6,7 +6,7 @@ import dataclasses
 import os
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -203,6 +203,10 @@ class Recalibration(ABC):
     def describe(self) -> str:
         """Return method and parameters in a few words, for notes."""
         return type(self).__name__
+
+    def in_words(self, classes: Sequence[str] | None) -> str:
+        """Return `describe` with the classes by their names."""
+        return self.describe()
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything in JSON-safe types; `recalibrate.load` recreates the object.

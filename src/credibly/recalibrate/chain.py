@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Self
 
 from credibly._arrays.errors import require, require_type
@@ -66,7 +66,11 @@ class Chain(Recalibration):
 
     def describe(self) -> str:
         """Return all steps in words."""
-        return "; then ".join(step.describe() for step in self.steps)
+        return self.in_words(None)
+
+    def in_words(self, classes: Sequence[str] | None) -> str:
+        """Return `describe` with the classes by their names."""
+        return "; then ".join(step.in_words(classes) for step in self.steps)
 
     def unfitted(self) -> Self:
         """Return a new chain of unfitted steps."""

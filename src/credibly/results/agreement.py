@@ -91,9 +91,11 @@ class Agreement(Result):
         if self.raters is not None and self.by_rater is not None and self.alpha_without is not None:
             order = np.argsort(self.by_rater.value, kind="stable")
             low, *_, high = (*order[:1], *order[-1:])
+            without = self.alpha_without[low]  # not defined without one of two raters
+            beside = f"; alpha without this rater {without:.3f}" if np.isfinite(without) else ""
             lines.append(
                 f"{len(self.raters)} raters: agreement with the others from {self.by_rater.value[low]:.2f} "
-                f"({self.raters[low]}; alpha without this rater {self.alpha_without[low]:.3f}) to "
+                f"({self.raters[low]}{beside}) to "
                 f"{self.by_rater.value[high]:.2f} ({self.raters[high]})"
             )
         return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])

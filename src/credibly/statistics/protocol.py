@@ -231,7 +231,7 @@ class Bound(ABC):
         raise UnsupportedError(
             f"a test of `{self.statistic.name}` with clusters",
             "needs a statistic that is linear or quadratic in the differences between labels and predictions",
-            "this one is neither",
+            "got one that is neither",
             f"Use {self._others_that_take('clusters')}.",
         )
 

@@ -36,6 +36,16 @@ def test_absent_and_rare_classes_are_named() -> None:
     )
 
 
+def test_a_rare_first_class_may_be_the_event() -> None:
+    probs = np.random.default_rng(0).dirichlet([1, 9], size=200)
+    labels = np.where(np.arange(200) < 20, 0, 1)
+    (hint,) = warnings(probs, labels, classes=["fraud", "ok"])
+    assert hint.startswith("Sentences are about ok, the second of two classes. If the event is fraud")
+    assert warnings(probs, labels) == ()  # classes without names
+    assert warnings(probs[:, ::-1], 1 - labels, classes=["ok", "fraud"]) == ()
+    assert warnings(*plain(200), classes=["no", "yes"]) == ()
+
+
 def test_certainty_and_ties() -> None:
     probs, labels = plain(200)
     probs[:3] = [1.0, 0.0]

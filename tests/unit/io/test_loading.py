@@ -447,3 +447,36 @@ def test_columns_named_as_groups_are_attributes(tmp_path: Path) -> None:
     np.savez(tmp_path / "short.npz", probs=np.full((4, 2), 0.5), y=[0, 1, 0, 1], sex=[0, 1])
     with pytest.raises(cr.InputError, match=r"must have one entry per instance \(4\)"):
         cr.load(tmp_path / "short.npz", groups=["sex"])
+
+
+# What a reader of annotations meets
+
+
+def _annotations(folder: Path) -> tuple[Path, Path]:
+    names = [f"img{row}" for row in range(12)]
+    lines = ["id,cat,dog", *(f"{name},0.25,0.75" for name in names)]
+    (folder / "model.csv").write_text("\n".join(lines) + "\n")
+    said = [f"{name},{who},{'cat' if who == 'ana' else 'dog'}" for name in names for who in ("ana", "bo")]
+    (folder / "said.csv").write_text("\n".join(["id,annotator,label", *said]) + "\n")
+    return folder / "model.csv", folder / "said.csv"
+
+
+def test_raters_keep_their_names(tmp_path: Path) -> None:
+    model, said = _annotations(tmp_path)
+    data = cr.load(model, labels=said)
+    assert data.labels.counts.tolist() == [[1, 1]] * 12
+    assert set(cr.raters.agreement(data.labels).raters) == {"ana", "bo"}
+
+
+def test_a_rater_is_no_group_of_instances(tmp_path: Path) -> None:
+    model, said = _annotations(tmp_path)
+    with pytest.raises(cr.InputError, match="'annotator' is in a table with one row per instance and rater"):
+        cr.load(model, labels=said, groups=["annotator"])
+
+
+def test_a_dataset_shows_itself_in_a_line(tmp_path: Path) -> None:
+    model, said = _annotations(tmp_path)
+    shown = repr(cr.load(model, labels=said))
+    assert shown.startswith("Dataset(Point(n=12, k=2, dtype=float64), labels: LabelCounts(n=12")
+    assert "classes: ['cat', 'dog'], ids, source: " in shown
+    assert repr(cr.load(model)).split(", ")[3] == "labels: none"

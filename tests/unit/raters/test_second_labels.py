@@ -458,3 +458,13 @@ def test_an_evaluation_in_chunks_judges_the_same_rows() -> None:
     assert chunks is not None
     assert chunks.found.gap.value == pytest.approx(whole.found.gap.value, rel=1e-9)
     assert chunks.found.test.pvalue == whole.found.test.pvalue
+
+
+def test_two_raters_leave_no_alpha_without_one_of_them() -> None:
+    labels = np.array([0, 0, 1, 1, 0, 1, 1, 0])
+    counts, _ = cr.LabelCounts.from_annotations(
+        np.repeat(np.arange(4), 2), np.tile(["ana", "bo"], 4), labels, n_classes=2
+    )
+    shown = str(cr.raters.agreement(counts))
+    assert "(ana) to 0.50 (bo)" in shown
+    assert "nan" not in shown

@@ -280,3 +280,19 @@ def test_folds_that_start_at_the_whole_fit_end_where_others_do(name: str) -> Non
         alone = method.unfitted().fit(predictions[kept], labels[kept], **beside)
         beside = {} if groups is None else {"groups": groups[part]}
         assert np.allclose(alone.apply(predictions[part], **beside).probs, moved.probs[part], atol=2e-4)
+
+
+def test_classes_with_names_are_called_by_them() -> None:
+    rng = np.random.default_rng(0)
+    probs = rng.dirichlet([1, 9], size=300)
+    shifted = probs[:, 1] / (probs[:, 1] + 4 * probs[:, 0])
+    labels = (rng.random(300) < shifted).astype(int)
+    repair = cr.recalibrate.BiasScaling().fit(probs, labels)
+    assert "to the logit of class 1" in repair.describe()
+    assert "to the logit of ok" in repair.in_words(["fraud", "ok"])
+    assert repair.in_words(["0", "1"]) == repair.describe()
+    headline = cr.evaluate(probs, labels, classes=["fraud", "ok"], rng=0).headline
+    assert "to the logit of ok" in str(headline)
+    chained = cr.recalibrate.BiasScaling().then(cr.recalibrate.TemperatureScaling()).fit(probs, labels)
+    assert chained.in_words(["fraud", "ok"]).startswith("bias scaling, ")
+    assert "logit of ok; then temperature" in chained.in_words(["fraud", "ok"])
