@@ -1,6 +1,7 @@
 """Labels drawn on a CUDA device, and sums of what labels add, one kernel each.
 
     drawn         one Philox counter holds the 16-bit pieces of sixteen labels, compared with steps at once
+    searched      the same for many classes: the 53 bits of four labels, found among the steps by bisection
     table_sums    sum over rows of table[row, label]
     cell_counts   how many labels fall into every cell
 
@@ -19,9 +20,11 @@ import numpy as np
 from credibly._arrays.namespace import Array, is_torch
 from credibly._arrays.philox import PHILOX_KEYS, PHILOX_MULTIPLIERS, Uniforms, signed_word
 
-_MOST_CELLS = 2**12
-_BLOCKS, _REPLICATES = 16, 64  # of sixteen rows each, and label vectors, that a program draws at a time
+_MOST_CELLS = 2**12  # of a histogram; from there on, labels that meet in one cell are rare
 _ROWS = 2**14  # that a program sums up
+
+VECTORS = 64
+"""Label vectors that a program draws; other numbers of them leave processors idle."""
 
 
 @functools.cache
@@ -75,18 +78,10 @@ def drawn(
     most = int(1.5 * classes * n * b / 2**16) + 2**12
     ties = torch.empty((2, most), dtype=torch.int64, device=steps.device)
     number = torch.zeros(1, dtype=torch.int32, device=steps.device)
-    key = (
-        signed_word(pieces.seed[0]),
-        signed_word(pieces.seed[1]),
-        *PHILOX_MULTIPLIERS,
-        *PHILOX_KEYS,
-        int(pieces.stream),
-    )
-    grid = (-(-blocks // (4 * _BLOCKS)), -(-b // _REPLICATES))
-    code = _triton()
-    code.draw[grid](
+    key, (height, width), code = _key(pieces), _shape(b), _triton()
+    code.draw[-(-blocks // (4 * height)), -(-b // width)](
         floors, words, ties, number, n, lead, blocks, b, first, replicates.start, most, *key,
-        STEPS=classes, BLOCKS=_BLOCKS, REPLICATES=_REPLICATES, TURNS=4,
+        STEPS=classes, BLOCKS=height, REPLICATES=width, TURNS=4,
     )  # fmt: skip
     labels = words.view(torch.uint8)
     code.settle[(-(-most // 128),)](
@@ -94,6 +89,31 @@ def drawn(
         int(rests.stream), STEPS=classes, WIDTH=128,
     )  # fmt: skip
     return labels[:, lead : lead + n]
+
+
+def _key(uniforms: Uniforms) -> tuple[int, ...]:
+    seed = (signed_word(uniforms.seed[0]), signed_word(uniforms.seed[1]))
+    return (*seed, *PHILOX_MULTIPLIERS, *PHILOX_KEYS, int(uniforms.stream))
+
+
+def _shape(b: int) -> tuple[int, int]:
+    """Return for how many counters and label vectors a program draws at a time, powers of two."""
+    width = min(VECTORS, 1 << max(0, b - 1).bit_length())
+    return 16 * VECTORS // width, width
+
+
+def searched(steps: Array, rests: Uniforms, replicates: slice, first_row: int, dtype: Any) -> Array:
+    """Draw labels (b, n) as `drawn` does, by bisection of P(label <= c), (k - 1, n)."""
+    import torch
+
+    (last, n), b = steps.shape, replicates.stop - replicates.start
+    labels = torch.empty((b, n), dtype=dtype, device=steps.device)
+    lead, (height, width) = first_row % 4, _shape(b)
+    _triton().search[-(-(lead + n) // (4 * height)), -(-b // width)](
+        steps, labels, n, lead, b, first_row // 4, replicates.start, *_key(rests),
+        LAST=last, BITS=last.bit_length(), COUNTERS=height, REPLICATES=width,
+    )  # fmt: skip
+    return labels
 
 
 def table_sums(table: Array, labels: Array) -> Array:
@@ -137,7 +157,8 @@ def cell_counts(
 
     b, n = labels.shape
     # one more cell, for what counts nowhere; a power of two
-    width = max(16, 1 << n_cells.bit_length())
+    many = n_cells >= _MOST_CELLS
+    width = n_cells if many else max(16, 1 << n_cells.bit_length())
     together = max(1, 128 // width)  # what a histogram costs grows with its width
     counts = torch.zeros((b, width), dtype=torch.int32, device=labels.device)
     grid = (-(-n // _ROWS), -(-b // together))
@@ -148,11 +169,7 @@ def cell_counts(
         nothing if part is None else part.to(torch.int32).contiguous(), counts, n, b,
         1 if cell is None or cell.ndim == 1 else cell.shape[1], n_cells, labels.stride(0), labels.stride(1),
         HAS_CELL=cell is not None, HAS_EVENT=event is not None, HAS_PART=part is not None,
-        PART=_ROWS, ROWS=max(128, 2**12 // together), REPLICATES=together, WIDTH=width,
+        PART=_ROWS, ROWS=2**10 if many else max(128, 2**12 // together), REPLICATES=together, WIDTH=width,
+        MANY=many,
     )  # fmt: skip
     return counts[:, :n_cells]
-
-
-def countable(labels: Array, n_cells: int) -> bool:
-    """Tell whether `cell_counts` takes so many cells."""
-    return not isinstance(labels, np.ndarray) and n_cells < _MOST_CELLS and usable(labels)

@@ -100,12 +100,14 @@ def count_cells(cells: Array, n_cells: int, weights: Array | None = None) -> Arr
     if not on_accelerator(cells):
         host_weights = None if weights is None else to_host(weights)
         return like(_count_numpy(to_host(cells), n_cells, host_weights), cells)
-    if weights is None and label_kernels.countable(cells, n_cells):
+    if weights is None and label_kernels.usable(cells):
         return as_float64(label_kernels.cell_counts(cells, n_cells))
     import torch
 
     b = cells.shape[0]
-    alike = b == 1 or cells.stride(0) == 0  # the same cells for all: one product, if they are not many
+    if weights is not None and b == 1:
+        return sums_in_runs(as_float64(weights[0, :]), cells[0, :], n_cells)[None, :]
+    alike = cells.stride(0) == 0  # the same cells for all: one product, if they are not many
     if weights is not None and alike and n_cells <= _MOST_COLUMNS:
         return group_sums(torch.broadcast_to(weights, cells.shape), cells[0, :], n_cells)
     offsets = torch.arange(b, device=cells.device)[:, None] * (n_cells + 1)
@@ -119,6 +121,18 @@ def count_cells(cells: Array, n_cells: int, weights: Array | None = None) -> Arr
         # sorts, so that equal cells are added in one order
         counted = counted.index_put((flat,), spread.to(torch.float64), accumulate=True)
     return counted.reshape(b, n_cells + 1)[:, :n_cells]
+
+
+def sums_in_runs(values: Array, cells: Array, n_cells: int) -> Array:
+    """Sum values (n,) per cell, (n_cells,): rows of one cell next to each other have one order."""
+    import torch
+
+    ordered, order = torch.sort(torch.clamp(cells, max=n_cells), stable=True)
+    ends = torch.searchsorted(
+        ordered, torch.arange(n_cells + 1, dtype=cells.dtype, device=cells.device), right=True
+    )
+    lengths = torch.diff(ends, prepend=ends.new_zeros(1))
+    return torch.segment_reduce(values[order], "sum", lengths=lengths)[:n_cells]
 
 
 def _count_numpy(cells: Array, n_cells: int, weights: Array | None) -> Array:

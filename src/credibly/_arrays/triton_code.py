@@ -109,6 +109,31 @@ def settle(
             tl.store(labels + replicate * over + row + lead, label.to(tl.uint8), mask=again)
 
 
+@triton.jit(do_not_specialize=["first_counter", "first_replicate", "seed0", "seed1"])
+def search(
+    steps, labels, n, lead, b, first_counter, first_replicate, seed0, seed1,
+    M0: tl.constexpr, M1: tl.constexpr, STEP0: tl.constexpr, STEP1: tl.constexpr, STREAM: tl.constexpr,
+    LAST: tl.constexpr, BITS: tl.constexpr, COUNTERS: tl.constexpr, REPLICATES: tl.constexpr,
+):  # fmt: skip
+    """Draw four labels per counter by bisection of the steps, (LAST, n)."""
+    replicate = tl.program_id(1) * REPLICATES + tl.arange(0, REPLICATES)
+    counter = tl.program_id(0) * COUNTERS + tl.arange(0, COUNTERS)
+    zero = tl.zeros((COUNTERS, REPLICATES), tl.uint64)
+    low = (first_counter + counter + 1).to(tl.uint64)[:, None] + zero
+    high = (first_replicate + replicate).to(tl.uint64)[None, :] + zero
+    c0, c1, c2, c3 = _words(low, high, seed0, seed1, STREAM, M0, M1, STEP0, STEP1)
+    for w in range(4):
+        row = (counter * 4 + w - lead).to(tl.int64)[:, None]
+        inside = (row >= 0) & (row < n) & (replicate < b)[None, :]
+        uniform = (_chosen(c0, c1, c2, c3, w) >> 11).to(tl.float64) * (1.0 / (1 << 53))
+        label = tl.zeros((COUNTERS, REPLICATES), tl.int64)
+        for bit in tl.static_range(BITS):
+            probe = label + (1 << (BITS - 1 - bit))
+            step = tl.load(steps + (probe - 1) * n + row, mask=inside & (probe <= LAST), other=2.0)
+            label = tl.where(uniform >= step, probe, label)
+        tl.store(labels + replicate[None, :].to(tl.int64) * n + row, label, mask=inside)
+
+
 @triton.jit
 def table_sums(
     table, labels, sums, n, outcomes, b, over, along,
@@ -130,12 +155,13 @@ def table_sums(
 def cell_counts(
     labels, cells, events, parts, counts, n, b, columns, n_cells,
     over, along, HAS_CELL: tl.constexpr, HAS_EVENT: tl.constexpr, HAS_PART: tl.constexpr,
-    PART: tl.constexpr, ROWS: tl.constexpr, REPLICATES: tl.constexpr, WIDTH: tl.constexpr,
+    PART: tl.constexpr, ROWS: tl.constexpr, REPLICATES: tl.constexpr, WIDTH: tl.constexpr, MANY: tl.constexpr,
 ):  # fmt: skip
-    """Count labels of a part of the rows per cell, by histograms of several replicates."""
+    """Count labels of a part of the rows per cell, by histograms of several replicates; of many, each."""
     own = tl.arange(0, REPLICATES)
     replicate = tl.program_id(1) * REPLICATES + own
-    found = tl.zeros((REPLICATES * WIDTH,), tl.int32)
+    if not MANY:
+        found = tl.zeros((REPLICATES * WIDTH,), tl.int32)
     for turn in range(PART // ROWS):
         row = tl.program_id(0) * PART + turn * ROWS + tl.arange(0, ROWS)
         inside = (replicate < b)[:, None] & (row < n)[None, :]
@@ -152,8 +178,15 @@ def cell_counts(
             place = label
         if HAS_PART:
             place += tl.load(parts + row, mask=row < n, other=0)[None, :]
-        place = tl.where(inside, tl.minimum(place, n_cells), n_cells) + own[:, None] * WIDTH
-        found += tl.histogram(tl.reshape(place, (REPLICATES * ROWS,)), REPLICATES * WIDTH)
-    cell = tl.arange(0, REPLICATES * WIDTH)
-    owner = tl.program_id(1) * REPLICATES + cell // WIDTH
-    tl.atomic_add(counts + owner.to(tl.int64) * WIDTH + cell % WIDTH, found, mask=(owner < b) & (found > 0))
+        if MANY:
+            at = replicate[:, None].to(tl.int64) * WIDTH + place
+            tl.atomic_add(counts + at, 1, mask=inside & (place < n_cells))
+        else:
+            place = tl.where(inside, tl.minimum(place, n_cells), n_cells) + own[:, None] * WIDTH
+            found += tl.histogram(tl.reshape(place, (REPLICATES * ROWS,)), REPLICATES * WIDTH)
+    if not MANY:
+        cell = tl.arange(0, REPLICATES * WIDTH)
+        owner = tl.program_id(1) * REPLICATES + cell // WIDTH
+        tl.atomic_add(
+            counts + owner.to(tl.int64) * WIDTH + cell % WIDTH, found, mask=(owner < b) & (found > 0)
+        )

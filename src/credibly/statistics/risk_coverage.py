@@ -16,7 +16,16 @@ import numpy as np
 from credibly._arrays.checks import require_integer
 from credibly._arrays.doors import checked
 from credibly._arrays.errors import InputError
-from credibly._arrays.namespace import HostArray, is_array, keep_freed_memory, to_host
+from credibly._arrays.namespace import (
+    Array,
+    HostArray,
+    is_array,
+    keep_freed_memory,
+    like,
+    namespace,
+    on_accelerator,
+    to_host,
+)
 from credibly._arrays.standard_errors import mean_error
 from credibly.predictions import Dataset, as_point, as_rows
 from credibly.results.curves import RiskCoverageCurve
@@ -96,7 +105,7 @@ def risk_coverage_curve(
     sureness = answered if confidence is None else _given(confidence, len(answered))
     n = len(loss)
     weight = np.cumsum((1.0 / np.arange(1.0, n + 1.0))[::-1])[::-1]  # 1/i + ... + 1/n
-    order = np.argsort(-sureness)
+    order = _descending(sureness, rows.example.batch.values)
     ordered = sureness[order]
     ties = _Ties(ordered)
     risk, area, influence = _walk(loss[order], ties, weight)
@@ -124,6 +133,15 @@ def risk_coverage_curve(
         n=n,
         notes=notes,
     )
+
+
+def _descending(values: HostArray, given: Array) -> HostArray:
+    """Return the order of falling values, found on the device that holds what was given."""
+    if not on_accelerator(given):
+        return np.argsort(-values)
+    there = like(-values, given)
+    order: HostArray = to_host(namespace(there).argsort(there))
+    return order
 
 
 def _answers(chunk: Dataset) -> tuple[HostArray, HostArray, tuple[str, ...]]:

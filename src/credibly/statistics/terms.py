@@ -554,7 +554,7 @@ class Events(Terms):
     @property
     def is_lean(self) -> bool:
         """Whether a kernel counts events."""
-        return label_kernels.countable(self.reference, self.n_parts * self.n_cells)
+        return label_kernels.usable(self.reference)
 
     def added(self, labels: Labels) -> Array:
         """Return 1 where the event happened, or the share of raters who saw it, (b, n, m)."""
@@ -598,7 +598,7 @@ class Events(Terms):
         if slope is not None:
             factor = gather(slope, labels.values) if self.event is None else slope[None, :]
             weights = factor if weights is None else factor * weights
-        if weights is None and label_kernels.countable(labels.values, self.n_parts * self.n_cells):
+        if weights is None and label_kernels.usable(labels.values):
             return self._counted_at_once(labels.values)
         if self.event is not None:
             return self._hits(labels.values == self.event[None, :], weights)

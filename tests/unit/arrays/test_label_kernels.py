@@ -9,6 +9,7 @@ import credibly as cr
 from credibly._arrays import label_kernels
 from credibly._arrays.namespace import memory_budget
 from credibly._arrays.philox import as_seed
+from credibly._arrays.sums import sums_in_runs
 from credibly.hypotests.resampling.replicates import Replicates
 
 
@@ -28,6 +29,9 @@ def torch():
         (300, 10, 5, slice(3, 70)),
         (1111, 2, 16, slice(0, 9)),
         (9000, 48, 7, slice(0, 40)),
+        (50, 4, 3, slice(2, 3)),
+        (101, 300, 5, slice(3, 70)),  # from 49 classes on by bisection, from 257 on in four bytes
+        (211, 1000, 3, slice(0, 9)),
     ],
 )
 def test_labels_are_those_of_the_host(torch, n, k, first, reps) -> None:
@@ -57,6 +61,26 @@ def test_sums_and_counts(torch) -> None:
     np.testing.assert_array_equal(hits.cpu(), counted(np.where(labels == event, cell[:, 0], -1), cells))
 
 
+def test_counts_of_more_cells_than_a_histogram_takes(torch) -> None:
+    rng = np.random.default_rng(2)
+    n, k, bins = 3000, 1000, 15
+    labels = rng.integers(k, size=(3, n))
+    cell = rng.integers(bins, size=(n, k)) + bins * np.arange(k)
+    there = (torch.asarray(one.astype(np.int32), device="cuda") for one in (labels, cell))
+    counts = label_kernels.cell_counts(next(there), bins * k, cell=next(there))
+    expected = [np.bincount(cell[np.arange(n), row], minlength=bins * k) for row in labels]
+    np.testing.assert_array_equal(counts.cpu(), expected)
+
+
+def test_sums_of_runs_are_those_of_a_count() -> None:
+    library = pytest.importorskip("torch", reason="needs the extra torch")
+    rng = np.random.default_rng(3)
+    values, cells = rng.normal(size=5000), rng.integers(60, size=5000)
+    cells[cells == 7] = 8  # an empty cell
+    sums = sums_in_runs(library.asarray(values), library.asarray(cells), 55).numpy()
+    np.testing.assert_allclose(sums, np.bincount(cells, values, 60)[:55], rtol=1e-12)
+
+
 @pytest.mark.parametrize("name", ["brier", "log_loss", "accuracy", "confidence_ece", "classwise_ece"])
 def test_pvalues_do_not_depend_on_the_memory_limit(torch, name) -> None:
     probs = np.random.default_rng(1).dirichlet(np.ones(4), size=3000)
@@ -83,4 +107,3 @@ def test_budget_follows_the_device(torch) -> None:
 
 def test_host_arrays_have_no_kernels() -> None:
     assert not label_kernels.usable(np.zeros(3))
-    assert not label_kernels.countable(np.zeros(3, dtype=np.uint8), 4)

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from credibly._arrays.label_kernels import VECTORS
 from credibly._arrays.namespace import (
     Array,
     HostArray,
@@ -33,7 +34,7 @@ from credibly._arrays.progress import Progress, share_of, tell
 from credibly.hypotests.resampling.choices import bound_to
 from credibly.hypotests.resampling.pvalues import settled
 from credibly.hypotests.resampling.replicates import Draw, Drawing, LabelSource
-from credibly.predictions import Dataset, InMemory, Labels, Predictions, Reals, Rows
+from credibly.predictions import Classes, Dataset, InMemory, Labels, Predictions, Reals, Rows
 from credibly.statistics.over_rows import planned
 from credibly.statistics.protocol import Bound, Plan, State, Statistic
 
@@ -278,7 +279,11 @@ def replicates_per_tile(observed: Labels, drawing: Drawing, lean: bool = False) 
     n = observed.n
     if not drawing.on_device:
         return min(rows_within_budget(_BYTES_PER_LABEL * n, 0.5), max(1, _TILE_LABELS // n))
-    return rows_within_budget((_BYTES_OF_LEAN if lean else _BYTES_PER_LABEL) * n, 0.5, observed.values)
+    if not lean:
+        return rows_within_budget(_BYTES_PER_LABEL * n, 0.5, observed.values)
+    wide = 4 if isinstance(observed, Classes) and observed.n_classes > 256 else 1
+    fits = rows_within_budget(wide * _BYTES_OF_LEAN * n, 0.9, observed.values)
+    return fits - fits % VECTORS if fits > VECTORS else fits
 
 
 def with_observed(observed: Any, drawing: Drawing, reps: slice) -> Any:

@@ -199,14 +199,17 @@ class Replicates:
         """Draw the same labels with tensors, in the same two parts."""
         xp, steps = namespace(self.probs), self.steps
         shifted = slice(self.first_row, self.first_row + self.n)
+        kernels, dtype = label_kernels.usable(steps), label_dtype(xp, self.k)
         if self.k > _FEW_CLASSES:
+            if kernels:
+                return label_kernels.searched(steps, self.rests, reps, self.first_row, dtype)
             rest = self.rests.draw(reps, shifted, reference=self.probs)
             passed_steps = xp.searchsorted(steps.T.contiguous(), rest.T.contiguous(), side="right").T
-            return xp.astype(passed_steps, label_dtype(xp, self.k))
-        if label_kernels.usable(steps):
+            return xp.astype(passed_steps, dtype)
+        if kernels:
             return label_kernels.drawn(steps, self.floors, self.pieces, self.rests, reps, self.first_row)
         pieces = torch_pieces(self.pieces, reps, shifted, self.probs.device)
-        out = xp.zeros(pieces.shape, dtype=label_dtype(xp, self.k), device=pieces.device)
+        out = xp.zeros(pieces.shape, dtype=dtype, device=pieces.device)
         reached = xp.zeros_like(out)
         for floor in self.floors:
             out += pieces > floor
