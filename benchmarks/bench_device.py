@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
+from functools import partial
 
 import numpy as np
 import torch
@@ -20,7 +20,19 @@ from credibly.hypotests.resampling.replicates import Replicates
 
 N, MEMBERS, CLASSES = 10**6, 10, 10
 PAIR_ROWS, VECTORS = 100_000, 1000
-GIB = 2**30
+MIB, GIB = 2**20, 2**30
+SUMS = (
+    "accuracy",
+    "brier",
+    "log_loss",
+    "confidence_ece",
+    "top_label_ece",
+    "classwise_ece",
+    "hosmer_lemeshow",
+)
+
+Task = tuple[str, float | None, Callable[[], object]]
+"""What is computed, the seconds it may take (None: no target), and the computation."""
 
 
 def rows(threads: int) -> Iterator[Row]:
@@ -30,10 +42,19 @@ def rows(threads: int) -> Iterator[Row]:
     if not torch.cuda.is_available():
         print("device: skipped, needs a CUDA device", file=sys.stderr)
         return
-    yield from _tests(threads)
-    yield from _evaluations(threads)
-    yield from _pairs(threads)
-    yield from _many_classes(threads)
+    for name, target, task in tasks():
+        ours = seconds_on_device(task, 3)
+        limit = ours if target is None else target
+        words = "no target" if target is None else f"<= {target} s"
+        yield Row(name, ours, limit, "seconds allowed", words, ours <= limit, threads)
+
+
+def tasks() -> Iterator[Task]:
+    """Yield everything that is timed."""
+    yield from _tests()
+    yield from _evaluations()
+    yield from _many_classes()
+    yield from _pairs()
 
 
 def members(n: int) -> tuple[torch.Tensor, torch.Tensor]:
@@ -44,85 +65,50 @@ def members(n: int) -> tuple[torch.Tensor, torch.Tensor]:
     return probs, torch.from_numpy(rng.integers(CLASSES, size=n)).cuda()
 
 
-def _tests(threads: int) -> Iterator[Row]:
-    probs = _points(N, CLASSES)
-    labels = probs.argmax(dim=1)
-    for name in ("confidence_ece", "brier", "classwise_ece"):
-        for limit in (None, 64 * 2**20):
-            with contextlib.nullcontext() if limit is None else cr.memory_limit(limit):
-                ours = seconds_on_device(
-                    lambda name=name: cr.calibration_test(cr.Point(probs), labels, statistics=name, rng=0), 3
-                )
-            words = "default limit" if limit is None else "limit of 64 MiB"
-            yield _against(f"test of {name}, n = {N:,}, 999 label vectors, {words}", ours, 0.025, threads)
-
-
-def _many_classes(threads: int) -> Iterator[Row]:
-    for name, n, target in (("classwise_ece", 100_000, 0.5), ("skce", 20_000, 2.0)):
-        probs = _points(n, 1000)
-        labels = probs.argmax(dim=1)
-        ours = seconds_on_device(
-            lambda name=name, probs=probs, labels=labels: cr.calibration_test(
-                cr.Point(probs), labels, statistics=name, rng=0
-            ),
-            2,
-        )
-        yield _against(f"test of {name}, n = {n:,}, k = 1000, 999 label vectors", ours, target, threads)
-
-
 def _points(n: int, k: int) -> torch.Tensor:
     scores = torch.empty((n, k), dtype=torch.float64, device="cuda").exponential_()
     return scores / scores.sum(dim=1, keepdim=True)
 
 
-def _evaluations(threads: int) -> Iterator[Row]:
+def _tests() -> Iterator[Task]:
+    probs = _points(N, CLASSES)
+    labels = probs.argmax(dim=1)
+    for name in ("confidence_ece", "brier", "classwise_ece"):
+        for limit, words in ((None, "default limit"), (8 * GIB, "8 GiB"), (64 * MIB, "64 MiB")):
+
+            def test(name: str = name, limit: int | None = limit) -> object:
+                with contextlib.nullcontext() if limit is None else cr.memory_limit(limit):
+                    return cr.calibration_test(cr.Point(probs), labels, statistics=name, rng=0)
+
+            yield f"test of {name}, n = {N:,}, k = {CLASSES}, 999 label vectors, {words}", 0.025, test
+
+
+def _evaluations() -> Iterator[Task]:
     probs, labels = members(N)
-    predictions = cr.Ensemble(probs)
-    sums = [
-        one
-        for name, one in cr.statistics.registered().items()
-        if one.traits.reduction == "sum" and _of_classes(one)
-    ]
-    with cr.memory_limit(8 * GIB):
-        task = f"evaluate, n = {N:,}, m = {MEMBERS}, k = {CLASSES}, float32 on the device"
-        for words, target, settings in (
-            (", tests=False", 0.5, {"tests": False}),
-            (", mean prediction, 999 replicates, no pairs", None, {"statistics": sums}),
-        ):
-            given: Any = predictions if "statistics" not in settings else predictions.mean()
-            ours = seconds_on_device(
-                lambda given=given, settings=settings: cr.evaluate(given, labels, rng=0, **settings), 3
-            )
-            yield _against(task + words, ours, target, threads)
+    size = f"n = {N:,}, m = {MEMBERS}, k = {CLASSES}, float32"
+    ensemble = cr.Ensemble(probs)
+    yield f"evaluate, {size}, tests=False", 0.3, partial(cr.evaluate, ensemble, labels, rng=0, tests=False)
+    mean = ensemble.mean()
+    sums = partial(cr.evaluate, mean, labels, rng=0, statistics=SUMS)
+    yield f"evaluate of the mean prediction, {size}, 999 replicates of {len(SUMS)} sums", 0.5, sums
+    joint = partial(cr.calibration_test, mean, labels, statistics=SUMS, rng=0)
+    yield f"test of {len(SUMS)} sums together, n = {N:,}, k = {CLASSES}, 999 label vectors", None, joint
 
 
-def _of_classes(statistic: cr.statistics.Statistic) -> bool:
-    return "classes" in statistic.traits.labels
+def _many_classes() -> Iterator[Task]:
+    for name, n, target in (("classwise_ece", 100_000, 0.5), ("skce", 20_000, 2.0)):
+        probs = _points(n, 1000)
+        test = partial(cr.calibration_test, cr.Point(probs), probs.argmax(dim=1), statistics=name, rng=0)
+        yield f"test of {name}, n = {n:,}, k = 1000, 999 label vectors", target, test
 
 
-def _pairs(threads: int) -> Iterator[Row]:
-    probs = members(PAIR_ROWS)[0][:, 0, :].double()
-    point = cr.Point(probs / probs.sum(dim=1, keepdim=True))
+def _pairs() -> Iterator[Task]:
+    point = cr.Point(_points(PAIR_ROWS, CLASSES))
     labels = Replicates(point.probs, as_seed(0)).labels(slice(0, VECTORS))
     statistic = cr.kde_ce.with_(bandwidth=0.05)
-    with cr.memory_limit(40 * GIB):
-        ours = seconds_on_device(lambda: statistic.bind(point)(labels), 3)
-        task = f"kde_ce, n = {PAIR_ROWS:,}, k = {CLASSES}, {VECTORS} label vectors on the device"
-        yield _against(task, ours, None, threads)
-        observed = labels.values[0, :]
-        ours = seconds_on_device(
-            lambda: cr.calibration_test(point, observed, statistics=statistic, n_resamples=VECTORS, rng=0), 2
-        )
-        yield _against(
-            f"calibration_test of kde_ce, n = {PAIR_ROWS:,}, {VECTORS} resamples drawn there",
-            ours,
-            None,
-            threads,
-        )
 
+    def resident() -> object:
+        with cr.memory_limit(40 * GIB):
+            return statistic.bind(point)(labels)
 
-def _against(task: str, ours: float, target: float | None, threads: int) -> Row:
-    """Return a row against a number of seconds, or against itself where none was set."""
-    limit = ours if target is None else target
-    words = "no target" if target is None else f"<= {target} s"
-    return Row(task, ours, limit, "seconds allowed", words, ours <= limit, threads)
+    yield f"kde_ce, n = {PAIR_ROWS:,}, k = {CLASSES}, {VECTORS} label vectors", None, resident
