@@ -16,7 +16,7 @@ from credibly._arrays.checks import (
     require_shape,
     sum_tolerance,
 )
-from credibly._arrays.errors import InputError, require, require_type
+from credibly._arrays.errors import InputError, Remedy, require, require_type
 from credibly._arrays.namespace import (
     Array,
     as_float64,
@@ -238,6 +238,15 @@ def is_list_of_members(value: Any) -> bool:
     return all(is_array(array) and array.ndim == 2 for array in arrays)
 
 
+_MAKERS = {
+    "alpha": "Dirichlet",
+    "logits": "Ensemble.from_logits",
+    "mean": "Gaussian",
+    "predictions": "as_predictions",
+    "values": "Samples",
+}
+"""What says where the members are, by the name of the array."""
+
 MANY_MEMBERS = 32
 """With at least so many members, eight times as many as instances are refused unless the axis is named."""
 
@@ -262,16 +271,21 @@ def members_second(
     first, second = array.shape[:2]
     what = "draws" if letters[1] == "s" else "members"
     other = f"({', '.join([letters[1], letters[0], *letters[2:]])})"
+    maker = _MAKERS.get(name, "Ensemble")
+    remedy = Remedy(
+        f"Write `{maker}({name}, member_axis=0)` for {other}, or `member_axis=1` there for {shape}.",
+        f"Pass `member_axis=0` for {other}, or `member_axis=1` for {shape}.",
+    )
     require(
         member_axis is not None or not first == second > 1,
         f"must say which axis holds the {what} when there are as many {what} as instances",
-        f"Pass `member_axis=1` for {shape} or `member_axis=0` for {other}.",
+        remedy,
         **{name: array},
     )
     require(
         member_axis is not None or letters[-1] != "k" or second < max(MANY_MEMBERS, 8 * first),
         "must say which axis holds the members when it has far more members than instances",
-        f"Pass `member_axis=0` for {other}, or `member_axis=1` for {shape}.",
+        remedy,
         **{name: array},
     )
     require(member_axis in (None, 0, 1), "must be 0 or 1", "Move the axis first.", member_axis=member_axis)

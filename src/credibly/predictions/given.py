@@ -337,7 +337,7 @@ def require_single(some: Dataset, what: str, *, weighted: bool = False) -> None:
         )
     if some.batch.weights is not None and not weighted:
         raise UnsupportedError(
-            what, "counts every instance once", "these have sample weights", "Leave out `sample_weight`."
+            what, "counts every instance once", "these have sample weights", "Leave out the weights."
         )
 
 

@@ -114,7 +114,11 @@ def named_classes(names: Array, classes: Sequence[str] | None, notes: list[str])
             "`labels`",
             "must be class indices if the classes have no names",
             f"the first is {words[0]!r}",
-            "Name the columns p_<class>, or give `classes` in the order of the columns.",
+            Remedy(
+                "Name the columns p_<class>, or give `classes` in the order of the columns (`load` and "
+                "`evaluate` take them).",
+                "Name the columns p_<class>, or give `classes` in the order of the columns.",
+            ),
         )
     index = {name.strip(): j for j, name in enumerate(classes)}
     numbers = numbers_of(list(classes))

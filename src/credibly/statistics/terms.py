@@ -23,6 +23,7 @@ from typing import Any, Self
 import numpy as np
 
 from credibly._arrays import label_kernels
+from credibly._arrays.errors import Remedy
 from credibly._arrays.namespace import (
     Array,
     HostArray,
@@ -228,7 +229,7 @@ class Terms(ABC):
         return (
             "needs finite contributions",
             evidence,
-            "Use another statistic, or one that is bounded (`clip`).",
+            Remedy("Use another statistic, or `log_loss.with_(clip=1e-6)`.", "Use another statistic."),
         )
 
     def beyond(self, labels: Labels) -> HostArray:

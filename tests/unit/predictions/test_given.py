@@ -137,7 +137,8 @@ def test_labels_tell_where_the_members_are() -> None:
     assert float(cr.accuracy(list(members), LABELS)) == right
     assert cr.Ensemble(list(members)).n_members == 5
     with pytest.raises(
-        cr.InputError, match=r"far more members than instances.*`member_axis=0`.*`member_axis=1`"
+        cr.InputError,
+        match=r"far more members than instances.*`Ensemble\(probs, member_axis=0\)`.*`member_axis=1`",
     ):
         cr.Ensemble(members)
     torch = pytest.importorskip("torch", reason="needs torch")

@@ -109,7 +109,7 @@ def test_as_many_draws_or_members_as_instances_must_say_their_order() -> None:
     with pytest.raises(cr.InputError, match=r"as many draws as instances; got shape \(4, 4\)"):
         cr.Samples(values)
     with pytest.raises(
-        cr.InputError, match=r"`member_axis=1` for \(n, m, s\) or `member_axis=0` for \(m, n, s\)"
+        cr.InputError, match=r"member_axis=0\)` for \(m, n, s\), or `member_axis=1` there for \(n, m, s\)"
     ):
         cr.Samples(values[:, :, None])
     with pytest.raises(cr.InputError, match=r"as many members as instances; got shape \(4, 4\)"):

@@ -24,12 +24,12 @@ import numpy as np
 from scipy.special import chdtrc
 
 from credibly._arrays.binomial import clopper_pearson
-from credibly._arrays.errors import UnsupportedError, require, require_positive
+from credibly._arrays.errors import Remedy, UnsupportedError, require, require_positive
 from credibly._arrays.namespace import HostArray
 from credibly.predictions.clusters import Clusters
 from credibly.results.base import Tail
 from credibly.results.tests import HypotestResult, smallest_pvalue
-from credibly.statistics.protocol import Bound, State
+from credibly.statistics.protocol import Bound, State, Statistic
 
 MOST_RESAMPLES = 10_000_000
 
@@ -160,16 +160,18 @@ def effect_and_score(observed: float, null: HostArray) -> tuple[float, float]:
     return effect, effect / spread if varies else float("nan")
 
 
-def require_finite_region(null: HostArray, tail: Tail, name: str) -> None:
+def require_finite_region(null: HostArray, statistic: Statistic) -> None:
     """Raise where so many replicates are infinite that no finite value could be rejected at 5 %."""
-    edges = acceptance_region(null, tail, (0.0, 0.0))
+    edges = acceptance_region(null, statistic.traits.tail, (0.0, 0.0))
     if not np.isfinite(edges).all():
+        name = statistic.name
+        bounded = f", or `{name}.with_(clip=1e-6)`" if "clip" in statistic.settings() else ""
         raise UnsupportedError(
             f"a test of `{name}`",
             "needs finite values under the hypothesis",
             f"{int(np.isinf(null).sum())} of {null.size} replicates are infinite, so the test could not "
             f"reject anything",
-            "Use another statistic, or one that is bounded (`clip`).",
+            Remedy(f"Use another statistic{bounded}.", "Use another statistic."),
             argument=name,
         )
 
@@ -260,7 +262,7 @@ def single_result(
     statistic = bound.statistic
     require_numbers(values, statistic.name)
     tail = statistic.traits.tail
-    require_finite_region(values[1:], tail, statistic.name)
+    require_finite_region(values[1:], statistic)
     notes = (*bound.notes, *notes)
     reference = bound.chi_square(sums) if referred else None
     if reference is not None:
