@@ -121,7 +121,8 @@ class Samples(RealPredictions):
     def _equal(self) -> Array:
         """Tell whether all draws of an instance are equal, (n,): their rounded mean may differ from them."""
         draws, xp = self.flat(), namespace(self.values)
-        return xp.max(draws, axis=1) == xp.min(draws, axis=1)
+        alike = draws[:, 0] == draws[:, -1]
+        return xp.all(draws == draws[:, :1], axis=1) if xp.any(alike) else alike
 
     def _facts(self) -> str:
         return f"n={len(self)}, m={self.n_members}, s={self.values.shape[-1]}"

@@ -54,7 +54,7 @@ class LabelPairs(PairBound):
         for table, labels in ((of_rows, row_values), (of_columns, meeting.values)):
             pairs = pairs - xp.sum(gather(table, xp.astype(labels, xp.int64)), axis=1)
         p = self.exact[meeting.rows, :]
-        squares = xp.sum(p * p, axis=1)[None, :]
+        squares = xp.vecdot(p, p)[None, :]
         diagonal = xp.sum(1.0 - 2.0 * gather(p, xp.astype(row_values, xp.int64)) + squares, axis=1)
         return State(
             pairs=pairs, diagonal=diagonal, weight=total_weight(meeting.labels, meeting.rows, row_values)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -318,7 +319,7 @@ class Inside(Losses):
     """
 
     def __init__(self, closed: Loss, open_: Loss, reference: Array, share: float) -> None:
-        super().__init__(closed, reference, *moments_of_share(share))
+        super().__init__(closed, reference, partial(moments_of_share, share))
         self.open, self.share = open_, share
 
     def beyond(self, labels: Labels) -> HostArray:

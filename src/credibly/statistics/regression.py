@@ -18,7 +18,7 @@ import dataclasses
 import math
 from abc import abstractmethod
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -49,7 +49,7 @@ class RealMean(LinearStatistic):
         loss, reference = self.loss(predictions), predictions._leading
         if self.every_member and isinstance(predictions, Gaussian) and predictions.n_members > 1:
             return MixtureLosses(self, loss, predictions)
-        return Losses(loss, reference, *self.moments(predictions))
+        return Losses(loss, reference, partial(self.moments, predictions))
 
     @abstractmethod
     def loss(self, predictions: Any) -> Loss:
@@ -72,7 +72,7 @@ class MixtureLosses(Losses):
     """A loss of normal mixtures, which costs as much as there are members."""
 
     def __init__(self, statistic: RealMean, loss: Loss, predictions: Gaussian) -> None:
-        super().__init__(loss, predictions._leading, *statistic.moments(predictions))
+        super().__init__(loss, predictions._leading, partial(statistic.moments, predictions))
         self.statistic, self.predictions = statistic, predictions
 
     def for_replicates(self, observed: Labels, n_resamples: int) -> Losses:

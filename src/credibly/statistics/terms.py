@@ -135,8 +135,11 @@ class Terms(ABC):
     """The variance of that, (n, m)."""
     third: Any
     """Its third central moment, (n, m)."""
-    has_law: bool = True
-    """Whether it is known what the predictions expect."""
+
+    @property
+    def has_law(self) -> bool:
+        """Whether it is known what the predictions expect."""
+        return True
 
     noted: State = State()
     """Sums (1,) that only notes read."""
@@ -371,7 +374,7 @@ class Outcomes(Means):
         return self._average((self._possible() - self.mean) ** 3)
 
     def _average(self, amount: Array) -> Array:
-        return namespace(amount).sum(as_float64(self.chance) * amount, axis=1, keepdims=True)
+        return namespace(amount).vecdot(as_float64(self.chance), amount)[:, None]
 
     def _possible(self) -> Array:
         """Return the amounts; an outcome of chance 0 counts for nothing, even if it is infinite."""
@@ -409,13 +412,24 @@ class Losses(Means):
         From labels (b, n) to what they add, (b, n).
     reference : array (n, ...)
         An array of the predictions.
-    law : array (n,) or ()
-        Mean, variance and, where it is needed, third central moment of that; none if they are not known.
+    law : callable
+        Returns mean, variance and, where it is needed, third central moment of that, (n,) or () each; none if
+        they are not known. Asked when they are needed, which a value alone never does.
     """
 
-    def __init__(self, loss: Callable[[Array], Array], reference: Array, *law: Array) -> None:
-        self.n, self.loss, self.reference = int(reference.shape[0]), loss, reference
-        self._law, self.has_law = law, bool(law)
+    def __init__(
+        self, loss: Callable[[Array], Array], reference: Array, law: Callable[[], Sequence[Array]] = tuple
+    ) -> None:
+        self.n, self.loss, self.reference, self.law = int(reference.shape[0]), loss, reference, law
+
+    @cached_property
+    def _law(self) -> Sequence[Array]:
+        return self.law()
+
+    @property
+    def has_law(self) -> bool:
+        """Whether moments of the loss are known."""
+        return len(self._law) > 0
 
     @property
     def mean(self) -> Array:

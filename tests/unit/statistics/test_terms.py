@@ -31,7 +31,7 @@ def made(kind: str) -> tuple[Terms, Any]:
     if kind == "outcomes":
         return Outcomes(PROBS, lambda: TABLE), labels
     law = (PROBS[:, 0], PROBS[:, 1], np.asarray(0.25))
-    return Losses(lambda values: values**2, PROBS, *law), Reals(LABELS.astype(np.float64))
+    return Losses(lambda values: values**2, PROBS, lambda: law), Reals(LABELS.astype(np.float64))
 
 
 KINDS = ("one event", "every class", "cells", "outcomes", "losses")

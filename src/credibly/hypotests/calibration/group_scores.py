@@ -317,7 +317,7 @@ def _of_reals(scoring: Scoring, chunk: Dataset) -> _Scores:
         square = deviation * deviation
         return np.stack([mean, square @ weights, (square * deviation) @ weights])
 
-    terms = [Losses(partial(score, measure), cells, *law(measure)) for measure in scoring.measures]
+    terms = [Losses(partial(score, measure), cells, partial(law, measure)) for measure in scoring.measures]
     return _Scores(Reals(observed), lambda: ranks.drawing, terms, range(len(terms)), cells)
 
 
