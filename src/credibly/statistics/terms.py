@@ -418,12 +418,12 @@ class Losses(Means):
     """
 
     def __init__(
-        self, loss: Callable[[Array], Array], reference: Array, law: Callable[[], Sequence[Array]] = tuple
+        self, loss: Callable[[Array], Array], reference: Array, law: Callable[[], Any] = tuple
     ) -> None:
         self.n, self.loss, self.reference, self.law = int(reference.shape[0]), loss, reference, law
 
     @cached_property
-    def _law(self) -> Sequence[Array]:
+    def _law(self) -> Any:
         return self.law()
 
     @property
@@ -561,7 +561,7 @@ class Events(Terms):
     def for_replicates(self, observed: Labels, n_resamples: int) -> Self:
         """Return the same; of many rows in few cells it is known which rows each cell holds."""
         n_cells = self.n_parts * self.n_cells
-        few = self.event is not None and 1 < n_cells <= self.n // _ROWS_PER_CELL
+        few = n_resamples and self.event is not None and 1 < n_cells <= self.n // _ROWS_PER_CELL
         if few and is_numpy(self.place) and self.n * n_cells > _IN_CACHE:
             _ = self._in_order
         return self

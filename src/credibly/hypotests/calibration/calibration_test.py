@@ -26,9 +26,7 @@ from credibly.hypotests.resampling.choices import (
 )
 from credibly.hypotests.resampling.loop import Resampled, targets_of
 from credibly.hypotests.resampling.pvalues import omnibus, require_resamples, single_result
-from credibly.hypotests.resampling.replicates import consistent
-from credibly.hypotests.resampling.requests import Asking, Request, answered, comes_in_parts
-from credibly.hypotests.resampling.wild import wild
+from credibly.hypotests.resampling.requests import Asking, Request, answered, calibrated, comes_in_parts
 from credibly.predictions import (
     Ensemble,
     InMemory,
@@ -221,14 +219,13 @@ def asking_consistency(
     require_single(rows.example, "`calibration_test`", weighted=True)
     if are_drawn_labels(rows):
         rows = rows.changed(with_label_in_mean)
-    if rows.clusters is not None:
-        return wild(chosen, rows, rows.clusters, seed, n_resamples, progress)
-    if not all(comes_in_parts(statistic, rows) for statistic in chosen):
-        _require_means(chosen, rows)
-        rows = InMemory(for_pairs(rows))
-    require_drawable(rows.example.predictions, chosen)
+    if rows.clusters is None:
+        if not all(comes_in_parts(statistic, rows) for statistic in chosen):
+            _require_means(chosen, rows)
+            rows = InMemory(for_pairs(rows))
+        require_drawable(rows.example.predictions, chosen)
     targets = targets_of(chosen, rows, in_parts=True)
-    ((resampled,),) = yield [Request(targets, rows, [consistent(seed)], n_resamples, progress)]
+    ((resampled,),) = yield [Request(targets, rows, [calibrated(rows, seed)], n_resamples, progress)]
     return resampled
 
 

@@ -28,7 +28,7 @@ from credibly._arrays.namespace import Array, HostArray, to_host
 from credibly._arrays.philox import Seed, as_seed, takes_rng
 from credibly._arrays.progress import Progress, as_progress
 from credibly.hypotests.predictive.outcomes import require_hypothesis
-from credibly.hypotests.resampling.choices import Bind, drawing_notes, require_cells
+from credibly.hypotests.resampling.choices import drawing_notes, require_cells
 from credibly.hypotests.resampling.loop import Target
 from credibly.hypotests.resampling.pvalues import (
     CLUSTERED,
@@ -40,7 +40,7 @@ from credibly.hypotests.resampling.pvalues import (
 )
 from credibly.hypotests.resampling.replicates import Hypothesis, LabelSource
 from credibly.hypotests.resampling.requests import Asking, Request, answered
-from credibly.hypotests.resampling.wild import WildSums, sign_tiles, taken_notes
+from credibly.hypotests.resampling.wild import Signs
 from credibly.predictions import (
     Classes,
     ClassPredictions,
@@ -51,7 +51,6 @@ from credibly.predictions import (
     Samples,
     as_rows,
 )
-from credibly.predictions.clusters import Clusters
 from credibly.predictions.passes import detached
 from credibly.predictions.prediction_sets import remedy_without_probs
 from credibly.results.base import require_level
@@ -279,21 +278,22 @@ def asking_shares(
             'Use hypothesis="independent".',
         )
     words, least = HYPOTHESIS if hypothesis == "independent" else SHARED_MEMBER, 0.0
-    if clusters is None:
-        sources = LabelSource.each(hypothesis, seed, n_resamples, few)
-        (every,) = yield [Request([Target(bind, finish=_shares)], rows, sources, n_resamples, progress)]
-        # of several members, the one whose labels these are most like
-        nearest = max((test for (test,) in every), key=lambda test: curve_pvalues(test.values)[0])
-        bound, curves = nearest.bound, nearest.values
-        notes = (*bound.notes, *drawing_notes(few, hypothesis == "bayesian"))
-    else:
-        bound = bind(few)
-        curves, centre = _wild_curves(rows, bind, clusters, seed, n_resamples)
-        words, least = CLUSTERED, smallest_pvalue(clusters.number)
-        notes = (*bound.notes, *taken_notes(few), *clusters.notes)
+    sources: list[Any] = list(LabelSource.each(hypothesis, seed, n_resamples, few))
+    draws = sources if clusters is None else [Signs(seed)]
+    (every,) = yield [Request([Target(bind, finish=_shares)], rows, draws, n_resamples, progress)]
+    # of several members, the one whose labels these are most like
+    nearest = max((test for (test,) in every), key=lambda test: curve_pvalues(test.values)[0])
+    bound, curves = nearest.bound, nearest.values
     assert isinstance(bound, Linear)
     stated = to_host(bound.terms.levels)
-    pvalue, lower, upper = envelope(curves, level) if clusters is None else _even_band(curves, centre, level)
+    if clusters is None:
+        pvalue, lower, upper = envelope(curves, level)
+        notes = (*bound.notes, *drawing_notes(few, hypothesis == "bayesian"))
+    else:
+        assert nearest.expected is not None
+        pvalue, lower, upper = _even_band(curves, to_host(bound.shares(nearest.expected))[0], level)
+        words, least = CLUSTERED, smallest_pvalue(clusters.number)
+        notes = (*bound.notes, *clusters.notes)
     return EnvelopeCurve(
         name=name,
         levels=stated,
@@ -383,20 +383,3 @@ def _even_band(curves: HostArray, centre: HostArray, level: float) -> tuple[floa
     pvalue, _ = monte_carlo_pvalue(float(distance[0]), distance[1:], "greater")
     _, width = acceptance_region(distance[1:], "greater", (0.0, 1.0), level)
     return pvalue, centre - width, centre + width
-
-
-def _wild_curves(
-    rows: Rows, bind: Bind, clusters: Clusters, seed: Seed, n_resamples: int
-) -> tuple[HostArray, HostArray]:
-    """Return shares of the observed labels and of wild replicates, (1 + b, levels), and what is expected."""
-    (total,) = rows.merged([WildSums((bind,), clusters, seed)])
-    expected, added = total.states["0 expected"], total.states["0 added"]
-    bound, number = bind(rows.example.predictions[:1]), clusters.number
-    assert isinstance(bound, Linear)
-
-    def shares(signs: HostArray) -> HostArray:
-        return to_host(bound.terms.shares(bound.terms.wild_state(expected, added, signs)))
-
-    size = 8 * (number + 4 * len(bound.terms.levels))
-    curves = [shares(drawn) for _, drawn in sign_tiles(seed, number, n_resamples, size)]
-    return np.concatenate([shares(np.ones((1, number))), *curves]), shares(np.zeros((1, number)))[0]

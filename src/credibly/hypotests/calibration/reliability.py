@@ -7,8 +7,8 @@ z-scores       sqrt(mean ((y - mu) / sigma)^2)  against 1
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -20,8 +20,8 @@ from credibly._arrays.progress import Progress
 from credibly.hypotests.resampling.loop import targets_of
 from credibly.hypotests.resampling.pvalues import require_resamples
 from credibly.hypotests.resampling.replicates import consistent
-from credibly.hypotests.resampling.requests import Asking, Request, answered
-from credibly.hypotests.resampling.wild import wild
+from credibly.hypotests.resampling.requests import Asking, Request, answered, calibrated
+from credibly.hypotests.resampling.wild import Signs
 from credibly.predictions import Classes, ClassPredictions, Labels, Rows, as_rows
 from credibly.predictions.passes import detached
 from credibly.results.base import require_level
@@ -126,22 +126,23 @@ def asking_curves(
     needed = ["top" if target == "top_label" else "each" for target in targets]
     kinds = {name: error for name, error in kinds.items() if name in needed}
     planned = targets_of(list(kinds.values()), rows, finish=_frequency)
-    drawn = 0 if level is None or rows.example.clusters is not None else n_resamples
-    ((tested,),) = yield [Request(planned, rows, [consistent(seed)], drawn, progress)]
-    if level is not None and rows.clusters is not None:
-        banded = wild(list(kinds.values()), rows, rows.clusters, seed, n_resamples, finish=_frequency)
-        pairs = zip(tested, banded, strict=True)
-        tested = [dataclasses.replace(test, values=signed.values) for test, signed in pairs]
-    cells = dict(zip(kinds, zip(planned, tested, strict=True), strict=True))
+    draw = consistent(seed) if level is None else calibrated(rows, seed)
+    requests = [Request(planned, rows, [draw], 0 if level is None else n_resamples, progress)]
+    if isinstance(draw, Signs):  # what was observed is counted, not put together from residuals
+        requests.append(Request(planned, rows, [consistent(seed)], 0))
+    answers = yield requests
+    banded, tested = answers[0][0], answers[-1][0]
+    cells = dict(zip(kinds, zip(planned, tested, banded, strict=True), strict=True))
     curves = []
     for target, name in zip(targets, needed, strict=True):
         begin = 0 if name == "top" else int(target) * n_bins
         own_cells = slice(begin, begin + n_bins)
-        plan, resampled = cells[name][0].plan, cells[name][1]
-        assert plan is not None and resampled.observed is not None  # made by `targets_of`, a sum
+        target_planned, counted, drawn = cells[name]
+        plan = target_planned.plan
+        assert plan is not None and counted.observed is not None  # made by `targets_of`, a sum
         edges = np.asarray(plan.edges)
         edges = edges if edges.ndim == 1 else edges[int(target)]
-        sums = {key: to_host(value)[0, own_cells] for key, value in resampled.observed.items()}
+        sums = {key: to_host(value)[0, own_cells] for key, value in counted.observed.items()}
         size = sums["size"]
         with np.errstate(invalid="ignore", divide="ignore"):
             predicted, frequency = sums["expected"] / size, sums["observed"] / size
@@ -152,7 +153,7 @@ def asking_curves(
                 weight=size,
                 predicted=predicted,
                 observed=frequency,
-                band=None if level is None else central_band(resampled.values[1:, own_cells], level),
+                band=None if level is None else central_band(drawn.values[1:, own_cells], level),
                 level=level,
                 n=rows.n,
                 target=None if target == "top_label" else int(target),
@@ -276,19 +277,23 @@ def asking_spread(
     statistic.require_labels(rows.example.batch)
     planned = targets_of([statistic], rows, finish=_errors)
     drawn = 0 if level is None else n_resamples
-    (((resampled,),),) = yield [Request(planned, rows, [consistent(seed)], drawn)]
+    requests = [Request(planned, rows, [consistent(seed)], drawn)]
+    if drawn and rows.example.clusters is not None:
+        requests.append(Request(planned, rows, [Signs(seed)], drawn))
+    ((resampled,),), *signed = yield requests
     plan = planned[0].plan
     assert plan is not None and resampled.observed is not None  # made by `targets_of`, a sum
     size, stated = (to_host(resampled.observed[name])[0] for name in ("size", "stated"))
     filled = np.flatnonzero(size > 0)
     z = filled + size.size
     edges = np.sqrt(np.asarray(plan.edges))
-    drawn_values = resampled.values[1:]
-    bands = None if level is None else [central_band(drawn_values[:, part], level) for part in (filled, z)]
-    if bands is not None and level is not None and rows.clusters is not None:
-        (signed,) = wild([statistic], rows, rows.clusters, seed, n_resamples, finish=_errors)
-        clustered = [central_band(signed.values[1:, part], level) for part in (filled, z)]
-        bands = [wider(first, other) for first, other in zip(bands, clustered, strict=True)]
+    bands = None
+    if level is not None:
+        every = [resampled, *(test for ((test,),) in signed)]
+        bands = [
+            reduce(wider, [central_band(test.values[1:, part], level) for test in every])
+            for part in (filled, z)
+        ]
     return SpreadCurve(
         left=edges[:-1][filled],
         right=edges[1:][filled],

@@ -46,6 +46,7 @@ from credibly.hypotests.resampling.loop import Target
 from credibly.hypotests.resampling.pvalues import at_least_and_at_most
 from credibly.hypotests.resampling.replicates import Drawing, LabelSource, RealReplicates, Replicates
 from credibly.hypotests.resampling.requests import Answer, Request
+from credibly.hypotests.resampling.wild import Signs
 from credibly.predictions import Dataset, Dirichlet, Ensemble, Gaussian, Predictions, Reals, Rows, Samples
 from credibly.predictions.ensemble import normalised
 from credibly.predictions.passes import remembering
@@ -212,12 +213,17 @@ def left_out_requests(
     """Return what is asked of labels to know every target without each of the members."""
     if not sources:
         return []
+    number = vectors_per_member(sources)
+    if rows.example.clusters is not None:
+        drawers = np.zeros(number, dtype=np.intp)  # there is one: whoever the predictions lack
+        signs = [Signs(source.seed, drawers, source.pose) for source in sources]
+        return [Request(targets, rows, signs, number)]
     return [
         Request(
             [target for target in targets if _is_standard(target, rows) is standard],
             rows,
             [dataclasses.replace(source, standard=standard) for source in sources],
-            vectors_per_member(sources),
+            number,
             by_members=True,
         )
         for standard in {_is_standard(target, rows): None for target in targets}

@@ -25,7 +25,6 @@ from credibly.hypotests.predictive.one_more_member import (
     left_out_sources,
     left_out_values,
     one_more_pvalue,
-    vectors_per_member,
 )
 from credibly.hypotests.predictive.outcomes import (
     groups_of,
@@ -42,11 +41,11 @@ from credibly.hypotests.resampling.choices import (
     require_sides,
     with_label_as_member,
 )
-from credibly.hypotests.resampling.loop import Resampled, targets_of
+from credibly.hypotests.resampling.loop import targets_of
 from credibly.hypotests.resampling.pvalues import require_resamples
 from credibly.hypotests.resampling.replicates import Hypothesis, LabelSource
 from credibly.hypotests.resampling.requests import Asking, Request, answered
-from credibly.hypotests.resampling.wild import wild
+from credibly.hypotests.resampling.wild import Signs
 from credibly.predictions import (
     ClassPredictions,
     Predictions,
@@ -218,37 +217,18 @@ def asking_check(
     without_member = (
         left_out_sources(predictions, seed, n_resamples) if "bayesian" in names and not joint else []
     )
-    if together is None:
-        targets = targets_of(chosen, rows, sizes)
-        leaving = left_out_requests(targets, rows, without_member)
-        drawn = Request(targets, rows, sources, n_resamples, progress, by_members=True)
-        values, *rest = yield [drawn, *leaving]  # all at once: an evaluation asks once
-        without = left_out_values(targets, leaving, rest)
-    else:
-        parts = [rows, *(rows.of_group(level, size) for level, size in sizes)]
-        values = [
-            _signed(chosen, parts, together, source.seed, n_resamples, source.members, progress)
-            for source in sources
-        ]
-        drawers = np.zeros(vectors_per_member(without_member) if without_member else 0, dtype=np.intp)
-        signed = [  # there is one drawer: whoever the predictions lack
-            _signed(
-                chosen,
-                [part.changed(source.pose) for part in parts],
-                together,
-                source.seed,
-                drawers.size,
-                drawers,
-            )
-            for source in without_member
-        ]
-        without = [[resampled.values for resampled in line] for line in zip(*signed, strict=True)]
+    targets = targets_of(chosen, rows, sizes, in_parts=together is not None)
+    leaving = left_out_requests(targets, rows, without_member)
+    draws = sources if together is None else [Signs(source.seed, source.members) for source in sources]
+    asked = Request(targets, rows, draws, n_resamples, progress, by_members=True)
+    values, *rest = yield [asked, *leaving]  # all at once: an evaluation asks once
+    without = left_out_values(targets, leaving, rest)
     one_more = [one_more_pvalue(values_without, without_member, predictions) for values_without in without]
     settings = {"n_resamples": int(n_resamples), "seed": list(seed), "hypothesis": hypothesis}
     every: dict[Hypothesis, list[HypothesisCheck]] = {name: [] for name in names}
     totals: dict[Hypothesis, list[list[HostArray]]] = {name: [] for name in names}
     notes = [*predictions.notes, *more_notes, *left_out]
-    numbers = None if together is None else _numbers(parts, together)
+    numbers = None if together is None else _numbers(rows, sizes, together)
     for source, resampled in zip(sources, values, strict=True):
         more = one_more if without_member and source.hypothesis == "bayesian" else None
         check = hypothesis_check(source, stored, chosen, resampled, grouping, settings, numbers, more)
@@ -278,26 +258,9 @@ def asking_check(
     )
 
 
-def _signed(
-    chosen: Sequence[Statistic],
-    parts: Sequence[Rows],
-    clusters: Clusters,
-    seed: Seed,
-    n_resamples: int,
-    members: HostArray | None,
-    report: Progress | None = None,
-) -> list[Resampled]:
-    """Return every statistic of all rows, then of each group, on the same signs and members."""
-    drawn = (clusters, seed, n_resamples)
-    return [
-        resampled
-        for at, part in enumerate(parts)
-        for resampled in wild(chosen, part, *drawn, None if at else report, members=members)
-    ]
-
-
-def _numbers(parts: Sequence[Rows], clusters: Clusters) -> list[int]:
-    """Return how many clusters each part has rows of."""
+def _numbers(rows: Rows, sizes: Sequence[tuple[Any, int]], clusters: Clusters) -> list[int]:
+    """Return how many clusters all rows, and those of each group, belong to."""
+    parts = [rows, *(rows.of_group(level, size) for level, size in sizes)]
     ids = (np.concatenate(list(part.map(attrgetter("clusters")))) for part in parts)
     return [len(np.unique(clusters.codes(ids_of_part))) for ids_of_part in ids]
 

@@ -46,7 +46,8 @@ _BYTES_OF_LEAN = 2  # a label, and a copy behind the observed ones
 Finish = Callable[[Bound, State], Array]
 
 
-def _finished(bound: Bound, state: State) -> Array:
+def finished(bound: Bound, state: State) -> Array:
+    """Return the values of the statistic."""
     return bound.finish(state)
 
 
@@ -72,7 +73,7 @@ class Target:
 
     bind: Callable[[Predictions], Bound]
     group: Any = None
-    finish: Finish = _finished
+    finish: Finish = finished
     additive: bool = True
     plan: Plan | None = None
     statistic: Statistic | None = None
@@ -97,11 +98,14 @@ class Resampled:
         Entry 0 is the observation, computed in the same pass as the replicates; ties are `settled`.
     observed : State or None
         Sums over the observed labels, where sums add up.
+    expected : State or None
+        Of rows in clusters: the sums that the predictions expect.
     """
 
     bound: Bound
     values: HostArray
     observed: State | None = None
+    expected: State | None = None
 
     def __post_init__(self) -> None:
         if self.values.ndim == 1:
@@ -114,7 +118,7 @@ def targets_of(
     chosen: Sequence[Statistic],
     rows: Rows,
     groups: Sequence[tuple[Any, int]] = (),
-    finish: Finish = _finished,
+    finish: Finish = finished,
     *,
     in_parts: bool = False,
 ) -> list[Target]:
@@ -149,6 +153,7 @@ class Wish:
     def __init__(self, target: Target, *finishes: Finish) -> None:
         self.target, self.finishes = target, list(finishes)
         self.observed: State | None = None
+        self.expected: State | None = None
         self.values: list[list[HostArray]] = []
 
     def add(self, target: Target) -> int:
@@ -166,7 +171,8 @@ class Wish:
 
     def found(self, which: int = 0) -> Resampled:
         """Return what one of the functions found."""
-        return Resampled(self.bound, np.concatenate([tile[which] for tile in self.values]), self.observed)
+        values = np.concatenate([tile[which] for tile in self.values])
+        return Resampled(self.bound, values, self.observed, self.expected)
 
 
 @dataclasses.dataclass(frozen=True)

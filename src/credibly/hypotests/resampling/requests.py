@@ -23,6 +23,7 @@ import numpy as np
 
 from credibly._arrays.errors import UnsupportedError
 from credibly._arrays.namespace import Array, HostArray, is_numpy, like, rows_within_budget, tiles, to_host
+from credibly._arrays.philox import Seed
 from credibly._arrays.progress import Progress, share_of
 from credibly.hypotests.resampling.choices import Drawn, bound_to
 from credibly.hypotests.resampling.loop import (
@@ -38,7 +39,8 @@ from credibly.hypotests.resampling.loop import (
     states_of,
     with_observed,
 )
-from credibly.hypotests.resampling.replicates import Draw, LabelSource, rows_at_once
+from credibly.hypotests.resampling.replicates import Draw, LabelSource, consistent, rows_at_once
+from credibly.hypotests.resampling.wild import Signs, evaluate_signs
 from credibly.predictions import (
     ClassPredictions,
     Dataset,
@@ -71,8 +73,8 @@ class Request:
         What is evaluated; they share the replicates.
     rows : Rows
         The rows.
-    draws : sequence of callable
-        Where labels come from, one per hypothesis.
+    draws : sequence of Draw or Signs
+        Where labels come from, one per hypothesis; of rows in clusters, what changes their signs.
     n_resamples : int
         Number of replicates; with 0 the observed labels are evaluated alone.
     progress : callable, optional
@@ -84,10 +86,15 @@ class Request:
 
     targets: Sequence[Target]
     rows: Rows
-    draws: Sequence[Draw]
+    draws: Sequence[Draw | Signs]
     n_resamples: int
     progress: Progress | None = None
     by_members: bool = False
+
+
+def calibrated(rows: Rows, seed: Seed) -> Draw | Signs:
+    """Return where replicates of calibrated predictions come from: drawn labels, or signs of clusters."""
+    return consistent(seed) if rows.example.clusters is None else Signs(seed)
 
 
 Answer = list[list[Resampled]]
@@ -145,7 +152,7 @@ def answers(requests: Sequence[Request]) -> list[Answer]:
 
 def _joint(requests: Sequence[Request]) -> list[Answer]:
     """Answer requests over the same rows; the first of them receives the progress."""
-    sources: list[tuple[Draw, dict[Hashable, Wish]]] = []
+    sources: list[tuple[Draw | Signs, dict[Hashable, Wish]]] = []
     parts_of_wishes = []
     for request in requests:
         for draw in request.draws:
@@ -153,17 +160,25 @@ def _joint(requests: Sequence[Request]) -> list[Answer]:
             if wishes is None:
                 wishes = {}
                 sources.append((draw, wishes))
-            every = [wishes.setdefault(target.key, Wish(target)) for target in request.targets]
-            pairs = zip(every, request.targets, strict=True)
+            of_targets = [wishes.setdefault(target.key, Wish(target)) for target in request.targets]
+            pairs = zip(of_targets, request.targets, strict=True)
             parts_of_wishes.append([(wish, wish.add(target)) for wish, target in pairs])
-    drawn_wishes = [(draw, list(wishes.values())) for draw, wishes in sources]
-    _evaluate(drawn_wishes, requests[0], any(request.by_members for request in requests))
+    first = requests[0]
+    drawn = [(draw, list(wishes.values())) for draw, wishes in sources if not isinstance(draw, Signs)]
+    if drawn:
+        _evaluate(drawn, first, any(request.by_members for request in requests))
+    signed = [(draw, list(wishes.values())) for draw, wishes in sources if isinstance(draw, Signs)]
+    for place, (draw, every) in enumerate(signed):
+        report = share_of(first.progress, place, len(signed))
+        evaluate_signs(every, first.rows, draw, first.n_resamples, report)
     read = iter([[wish.found(at) for wish, at in line] for line in parts_of_wishes])
     return [[next(read) for _ in request.draws] for request in requests]
 
 
-def _same(draw: Draw, other: Draw) -> bool:
+def _same(draw: Draw | Signs, other: Draw | Signs) -> bool:
     """Tell whether two sources draw the same labels of the same rows."""
+    if isinstance(draw, Signs):
+        return isinstance(other, Signs) and draw.draws_as(other)
     if not (type(draw) is LabelSource and type(other) is LabelSource):  # subclasses draw for other rows
         return draw is other
     kept = draw.members is None is other.members and draw.predictions is None is other.predictions

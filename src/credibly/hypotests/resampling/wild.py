@@ -21,9 +21,10 @@ Cameron, Gelbach and Miller 2008; Webb 2023; MacKinnon, Nielsen and Webb 2023.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Sequence
-from functools import partial, reduce
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import reduce
 from operator import add, attrgetter
+from typing import Any
 
 import numpy as np
 
@@ -32,7 +33,7 @@ from credibly._arrays.namespace import HostArray, as_float64, rows_within_budget
 from credibly._arrays.philox import Seed, Stream, Uniforms
 from credibly._arrays.progress import Progress, tell
 from credibly.hypotests.resampling.choices import Bind, as_pools, bound_to, drawing_notes, is_stratified
-from credibly.hypotests.resampling.loop import Finish, Resampled
+from credibly.hypotests.resampling.loop import Target, Wish, finished
 from credibly.hypotests.resampling.replicates import member_probs
 from credibly.predictions import ClassPredictions, Dataset, InMemory, Labels, Predictions, Rows, Samples
 from credibly.predictions.clusters import Clusters
@@ -127,90 +128,126 @@ class WildSums:
         return reduce(add, (bound.wild_sums(labels, codes, self.clusters.number)[1] for labels in every))
 
 
-def wild(
-    chosen: Sequence[Statistic],
-    rows: Rows,
-    clusters: Clusters,
-    seed: Seed,
-    n_resamples: int,
-    progress: Progress | None = None,
-    finish: Finish | None = None,
-    members: HostArray | None = None,
-) -> list[Resampled]:
-    """Evaluate statistics on the observed labels and on wild replicates, all on the same signs.
+@dataclasses.dataclass(frozen=True, eq=False)
+class Signs:
+    """Where replicates of rows in clusters come from, in place of drawn labels.
 
-    Parameters
+    Attributes
     ----------
-    chosen : sequence of Statistic
-        What to evaluate.
-    rows : Rows
-        The rows, with one class or number as label; chunks may split a cluster.
-    clusters : Clusters
-        Which of them belong together.
     seed : tuple of int
         Key of the counters.
-    n_resamples : int
-        Number of replicates.
-    progress : callable, optional
-        Called with (done, total).
-    finish : callable, optional
-        From a bound statistic and the sums of pseudo-labels to numbers (b, ...). Default: its `wild_values`.
     members : ndarray (n_resamples,), optional
         The member that is taken to have drawn the labels, by replicate. Default: the mean prediction.
-
-    Returns
-    -------
-    list of Resampled
-        One per statistic; entry 0 of the values is the observation.
+    pose : callable, optional
+        From a dataset to what replicates see of it. Default: the dataset.
     """
-    drawing = () if members is None else tuple(np.unique(members).tolist())
-    if drawing:
+
+    seed: Seed
+    members: HostArray | None = None
+    pose: Callable[[Dataset], Dataset] | None = None
+
+    def draws_as(self, other: Signs) -> bool:
+        """Tell whether both are the same replicates."""
+        plain = all(part is None for part in (self.members, other.members, self.pose, other.pose))
+        return self is other or (plain and self.seed == other.seed)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Signed:
+    """A wish, and the sums that its replicates are made of."""
+
+    wish: Wish
+    bound: Bound
+    expected: State
+    added: State
+    by_member: Mapping[int, State]
+
+    def values(self, signs: HostArray) -> list[HostArray]:
+        """Return the values of the labels with these signs, (b, ...), one for each way to finish them."""
+        return self._finished(self.expected, self.added, signs)
+
+    def replicated(self, signs: HostArray, members: HostArray | None) -> list[HostArray]:
+        """Return the values of replicates, which scatter no less than independent rows would."""
+        if members is None:
+            return self._finished(*self.bound.widened_states(self.expected, self.added), signs)
+        values = [np.empty(len(signs)) for _ in self.wish.finishes]
+        for member, drew in self.by_member.items():
+            at = members == member
+            moved = {key: self.expected[key] + sums.sum(axis=0) for key, sums in drew.items()}
+            expected = State({**self.expected, **moved})
+            added = State({key: sums - drew[key] for key, sums in self.added.items()})
+            of_member = self._finished(*self.bound.widened_states(expected, added), signs[at])
+            for every, part in zip(values, of_member, strict=True):
+                every[at] = part
+        return values
+
+    def _finished(self, expected: State, added: State, signs: HostArray) -> list[HostArray]:
+        bound = self.bound
+        return [
+            to_host(
+                bound.wild_values(expected, added, signs)
+                if finish is finished
+                else finish(bound, bound.terms.wild_state(expected, added, signs))  # type: ignore[attr-defined]
+            )
+            for finish in self.wish.finishes
+        ]
+
+
+def evaluate_signs(
+    wishes: Sequence[Wish], rows: Rows, source: Signs, n_resamples: int, progress: Progress | None = None
+) -> None:
+    """Evaluate wishes on the observed labels and on wild replicates, all on the same signs.
+
+    Every row has one class or number as label; chunks may split a cluster.
+    """
+    clusters = rows.clusters
+    assert clusters is not None
+    by_group: dict[Any, list[Wish]] = {}
+    for wish in wishes:
+        by_group.setdefault(wish.target.group, []).append(wish)
+    signed: list[_Signed] = []
+    for group, some in by_group.items():
+        plan = some[0].target.plan
+        assert group is None or plan is not None
+        part = rows if plan is None or group is None else rows.of_group(group, plan.n)
+        seen = part if source.pose is None else part.changed(source.pose)
+        signed += _sums_of(some, seen, clusters, source)
+    for each in signed:
+        each.wish.bound, each.wish.expected = each.bound, each.expected
+        each.wish.values.append(each.values(np.ones((1, clusters.number))))
+    per_replicate = 160 * clusters.number
+    for reps, signs in sign_tiles(source.seed, clusters.number, n_resamples, per_replicate, progress):
+        members = None if source.members is None else source.members[reps]
+        for each in signed:
+            each.wish.values.append(each.replicated(signs, members))
+
+
+def _sums_of(wishes: Sequence[Wish], rows: Rows, clusters: Clusters, source: Signs) -> list[_Signed]:
+    """Return the sums of all wishes about these rows: in one pass if they add up, else one by one."""
+    members = () if source.members is None else tuple(np.unique(source.members).tolist())
+    chosen = [wish.target.statistic for wish in wishes if wish.target.statistic is not None]
+    if members:
         _require_linear(chosen, rows)
     for statistic in chosen:
         require_defined(statistic, rows)
-    sums = [statistic for statistic in chosen if statistic.traits.reduction == "sum"]
-    states: dict[str, tuple[Bound, State, State]] = {}
+    sums = [wish for wish in wishes if wish.target.additive]
+    signed = []
     if sums:
-        binds = tuple(partial(statistic.bind, plan=statistic.plan(rows)) for statistic in sums)
-        (total,) = rows.merged([WildSums(binds, clusters, seed, drawing)])
-        for at, (statistic, bind) in enumerate(zip(sums, binds, strict=True)):
-            bound, _ = bound_in_clusters(bind, rows.example, seed)
-            states[statistic.name] = bound, total.states[f"{at} expected"], total.states[f"{at} added"]
-    for statistic in chosen:
-        if statistic not in sums:
-            states[statistic.name] = _all_at_once(statistic, rows, clusters)
-    values: dict[str, list[HostArray]] = {name: [] for name in states}
-
-    def evaluate(bound: Bound, expected: State, added: State, drawn: HostArray) -> HostArray:
-        if finish is None:
-            return to_host(bound.wild_values(expected, added, drawn))
-        assert isinstance(bound, Linear)
-        return to_host(finish(bound, bound.terms.wild_state(expected, added, drawn)))
-
-    order = {statistic.name: at for at, statistic in enumerate(sums)}
-    for reps, drawn in sign_tiles(seed, clusters.number, n_resamples, 160 * clusters.number, progress):
-        for name, (bound, expected, added) in states.items():
-            if reps.start == 0:
-                values[name].append(evaluate(bound, expected, added, np.ones((1, clusters.number))))
-            if members is None:
-                values[name].append(evaluate(bound, *bound.widened_states(expected, added), drawn))
-                continue
-            values_of_members = np.empty(len(drawn))
-            for member in np.unique(members[reps]).tolist():
-                at = members[reps] == member
-                drew = total.states[f"{order[name]} of {member}"]
-                moved = State(
-                    {**expected, **{key: expected[key] + sums.sum(axis=0) for key, sums in drew.items()}}
-                )
-                deviations = State({key: sums - drew[key] for key, sums in added.items()})
-                values_of_members[at] = evaluate(bound, *bound.widened_states(moved, deviations), drawn[at])
-            values[name].append(values_of_members)
-    names = [statistic.name for statistic in chosen]
-    return [Resampled(states[name][0], np.concatenate(values[name])) for name in names]
+        binds = tuple(wish.target.bind for wish in sums)
+        (total,) = rows.merged([WildSums(binds, clusters, source.seed, members)])
+        for at, (wish, bind) in enumerate(zip(sums, binds, strict=True)):
+            bound, _ = bound_in_clusters(bind, rows.example, source.seed)
+            expected, added = (total.states[f"{at} {name}"] for name in ("expected", "added"))
+            by_member = {member: total.states[f"{at} of {member}"] for member in members}
+            signed.append(_Signed(wish, bound, expected, added, by_member))
+    others = [wish for wish in wishes if not wish.target.additive]
+    return signed + [_Signed(wish, *_all_at_once(wish.target, rows, clusters), {}) for wish in others]
 
 
-def _all_at_once(statistic: Statistic, rows: Rows, clusters: Clusters) -> tuple[Bound, State, State]:
+def _all_at_once(target: Target, rows: Rows, clusters: Clusters) -> tuple[Bound, State, State]:
     """Bind a statistic that is no sum over rows, and return its sums."""
+    statistic = target.statistic
+    assert statistic is not None
     if statistic.traits.reduction == "pairwise" and meets_in_chunks(statistic, rows):
         return ChunkPairs.over(statistic, rows).wild_sums(clusters.number)
     part = rows.take(statistic.chosen) if isinstance(statistic, Subsampled) else rows.loaded()
@@ -222,7 +259,7 @@ def _all_at_once(statistic: Statistic, rows: Rows, clusters: Clusters) -> tuple[
         statistic.bind_part(part.predictions, rows.n)
         if isinstance(statistic, Subsampled)
         # weights count for the plan, too
-        else statistic.bind(part.predictions, statistic.plan(InMemory(part)))
+        else statistic.bind(part.predictions, target.plan or statistic.plan(InMemory(part)))
     )
     return bound, *bound.wild_sums(part.batch, clusters.codes(part.clusters), clusters.number)
 

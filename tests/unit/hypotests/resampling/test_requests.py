@@ -16,7 +16,7 @@ from credibly._arrays.philox import as_seed
 from credibly.hypotests.calibration.calibration_test import asking_tests
 from credibly.hypotests.calibration.pit import asking_shares
 from credibly.hypotests.predictive.predictive_check import asking_check
-from credibly.hypotests.resampling import loop, requests
+from credibly.hypotests.resampling import loop, requests, wild
 from credibly.hypotests.resampling.requests import answered, answers, side_by_side
 from credibly.predictions import as_rows
 from credibly.predictions.passes import detached
@@ -86,6 +86,39 @@ def test_labels_are_drawn_once_and_numbers_stay(drawn: list[int], chunks: bool) 
     for one, other in zip(found, alone, strict=True):
         if "pvalue" in other:
             assert one.pvalue == other["pvalue"]
+
+
+def test_signs_of_clusters_are_drawn_once_and_numbers_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+    passes: list[int] = []
+    before = wild.sign_tiles
+
+    def counted(*arguments: Any, **settings: Any) -> Any:
+        passes.append(1)
+        return before(*arguments, **settings)
+
+    monkeypatch.setattr(wild, "sign_tiles", counted)
+    clusters = np.arange(40) // 2
+    named = {"statistics": ["brier", "confidence_ece"], **SHARED}
+    alone = [
+        cr.calibration_test(MEMBERS, CLASSES, clusters=clusters, **named).to_dict(),
+        cr.predictive_check(MEMBERS, CLASSES, clusters=clusters, hypothesis="independent", **named).to_dict(),
+    ]
+    assert len(passes) == 2
+    passes.clear()
+    rows = detached(as_rows(MEMBERS, CLASSES, clusters=clusters))
+    chosen, shared = [BRIER, as_statistic("confidence_ece")], (19, as_seed(5))
+    askings = [
+        asking_tests(rows, chosen, *shared),
+        asking_check(rows, chosen, *shared, hypothesis="independent", grouped=False),
+    ]
+    found = answered(side_by_side(askings))
+    assert len(passes) == 1
+    assert [one.to_dict() for one in found] == alone
+    passes.clear()
+    named = {"statistics": ["brier", "confidence_gap"], "recalibrate": []}
+    cr.evaluate(MEMBERS, CLASSES, clusters=clusters, n_resamples=19, progress=None, **named)
+    # of the mean for tests, curves and the check, of the drawn members, and of every member that is left out
+    assert len(passes) == 2 + MEMBERS.n_members
 
 
 def test_equal_statistics_are_summed_up_once(monkeypatch: pytest.MonkeyPatch) -> None:

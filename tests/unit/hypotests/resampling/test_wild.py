@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 import credibly as cr
-from credibly.hypotests.resampling.wild import signs
-from credibly.hypotests.resampling.wild import wild as replicates
+from credibly.hypotests.resampling.loop import targets_of
+from credibly.hypotests.resampling.requests import Request, answers
+from credibly.hypotests.resampling.wild import Signs, signs
 from credibly.predictions import Classes, Counts, as_rows
 from credibly.statistics.terms import Terms
 
@@ -207,7 +208,8 @@ def test_a_member_has_residuals_of_its_own(statistic: object, monkeypatch: pytes
     other = RNG.dirichlet(np.ones(3), size=N)
     data = cr.Dataset(cr.Ensemble(np.stack([PROBS, other], axis=1)), LABELS, clusters=CODES)
     members, rows = np.array([1, 0, 1]), as_rows(data)
-    (found,) = replicates([statistic], rows, rows.clusters, (3, 4), 3, members=members)  # type: ignore[list-item]
+    targets = targets_of([statistic], rows)  # type: ignore[list-item]
+    ((((found,),),)) = answers([Request(targets, rows, [Signs((3, 4), members)], 3)])
     bound = statistic.bind(data.predictions)  # type: ignore[attr-defined]
     assert found.values[0] == pytest.approx(float(bound(Classes(LABELS[None, :], 3))[0]))
     for drawn, member, value in zip(signs((3, 4), slice(0, 3), 14), members, found.values[1:], strict=True):
