@@ -17,7 +17,6 @@ import inspect
 import io
 import json
 import os
-import pkgutil
 import re
 import statistics
 import subprocess
@@ -26,6 +25,8 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from types import CodeType, FrameType
+
+import surface
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "src" / "credibly"
@@ -91,15 +92,10 @@ def static() -> dict[str, float]:
 def documented_parameters(package: str) -> int:
     """Count the entries `name : type` in the docstrings of a package, as they are once it is imported."""
     found = 0
-    home = importlib.import_module(package)
-    for info in pkgutil.walk_packages(home.__path__, f"{package}."):
-        if info.name.endswith("__main__"):
-            continue
-        try:
-            module = importlib.import_module(info.name)
-        except ImportError:  # of a package that is not installed here, such as triton
-            continue
-        own = [value for value in vars(module).values() if getattr(value, "__module__", None) == info.name]
+    for module in surface.modules(importlib.import_module(package)):
+        own = [
+            value for value in vars(module).values() if getattr(value, "__module__", None) == module.__name__
+        ]
         inside = [member for value in own if inspect.isclass(value) for member in vars(value).values()]
         for value in (module, *own, *inside):
             found += len(_PARAMETER.findall(_text(value)))

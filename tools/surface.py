@@ -53,8 +53,13 @@ def public_members(owner: type, package: ModuleType) -> Iterator[tuple[str, Any]
 
 
 def modules(package: ModuleType) -> Iterator[ModuleType]:
-    """Import and yield the package and every module below it."""
+    """Import and yield the package and the modules below it; kernels only where triton is installed."""
     yield package
     for entry in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
-        if not entry.name.endswith("__main__"):
+        if entry.name.endswith("__main__"):
+            continue
+        try:
             yield import_module(entry.name)
+        except ModuleNotFoundError as missing:
+            if missing.name != "triton":
+                raise
