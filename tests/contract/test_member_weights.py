@@ -70,11 +70,12 @@ KINDS: dict[str, tuple[Callable[[cases.Make, bool], Any], tuple[str, ...]]] = {
 """What makes the predictions, and which of the makers of the cases it replaces."""
 
 HULL = "a set is the hull of its members: weights are learned, drawn or searched over them"
+OTHERS = "pairs of different members: two copies of one are such a pair"
 DRAWN = "a Dirichlet becomes a set by draws at random"
 ONE_MEMBER = ("predictive_check reals", "member_functions")
 """What draws one member for all rows, and needs one weight of each."""
 BY_ROW = ("equal rows", "by row")
-LOOSE = {"upper_entropy hull": 1e-6, "MemberTemperatures": 1e-5}
+LOOSE = {"upper_entropy hull": 1e-6, "MemberTemperatures": 1e-5, "IgnoranceCalibration": 1e-5}
 """Where searches end, as near as they come."""
 
 _LEARNED = r"weights_test (constant|boundary|gating)|witness_test|credal_test|inflate|evaluate"
@@ -84,7 +85,7 @@ _OF_SETS = (
     r"rank_models|rank_scores|score_from_parts|compare|detection"
 )
 OTHERWISE: dict[str, dict[str, str]] = {
-    "ensemble": {rf"{_LEARNED}|validity_test|error_over_weights": HULL},
+    "ensemble": {rf"{_LEARNED}|validity_test|error_over_weights": HULL, "disagreement": OTHERS},
     "dirichlet": {_LEARNED: HULL, _OF_SETS: DRAWN},
     "gaussian": {},
     "equal rows": {},
