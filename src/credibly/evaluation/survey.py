@@ -181,8 +181,8 @@ def _event(counts: Any, classes: Sequence[str]) -> list[str]:
         return []
     first, second = classes
     hint = (
-        f"Sentences are about {second}, the second of two classes. If the event is {first}, put it second: "
-        f"columns in the order {second}, {first} (of a table, `columns={second},{first}`)."
+        f"Sentences are about {second}, the second of two classes. If the event is {first}, put its column "
+        "second (for a table, `columns=` gives the order)."
     )
     return [hint]
 

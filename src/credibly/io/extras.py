@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import importlib
 import json
 import math
@@ -68,6 +69,10 @@ def _column(name: str, values: list[Any], source: str) -> Array:
     if any(isinstance(value, str) for value in values):
         words = ["" if value is None or value != value else str(value) for value in values]
         return text_array(source, f"column {name!r}", words)
+    if any(isinstance(value, dt.date) for value in values):  # a datetime is a date as well
+        return text_array(
+            source, f"column {name!r}", ["" if value is None else str(value) for value in values]
+        )
     return to_array([np.nan if value is None else value for value in values], name, source)
 
 

@@ -41,6 +41,7 @@ def test_a_rare_first_class_may_be_the_event() -> None:
     labels = np.where(np.arange(200) < 20, 0, 1)
     (hint,) = warnings(probs, labels, classes=["fraud", "ok"])
     assert hint.startswith("Sentences are about ok, the second of two classes. If the event is fraud")
+    assert hint.endswith("put its column second (for a table, `columns=` gives the order).")
     assert warnings(probs, labels) == ()  # classes without names
     assert warnings(probs[:, ::-1], 1 - labels, classes=["ok", "fraud"]) == ()
     assert warnings(*plain(200), classes=["no", "yes"]) == ()

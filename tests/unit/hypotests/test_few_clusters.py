@@ -71,6 +71,11 @@ def test_a_group_that_is_one_cluster_cannot_tell() -> None:
     assert "9 groups are one cluster each" in found.headline
     whole = cr.evaluate(probs, labels, groups={"store": store.astype(str)}, clusters=store, **FEW)
     assert whole.audit.verdict() == "cannot tell"
+    higher = (rng.random(900) < np.clip(probs[:, 1] + 0.3, 0.0, 1.0)).astype(int)
+    off = cr.audit(probs, higher, groups={"store": store.astype(str)}, clusters=store, **FEW)
+    assert off.verdict() == "conflict"
+    assert off.headline.startswith("Off in all rows together (p =")
+    assert "9 groups are one cluster each" in off.headline
 
 
 def test_blocks_of_a_panel_stay_within_their_store() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from pathlib import Path
 
 import numpy as np
@@ -290,6 +291,23 @@ def test_tables_in_memory(library: str) -> None:
     changed = dict(columns, label=["cat", "cat"])
     other = module.table(changed) if library == "pyarrow" else module.DataFrame(changed)
     assert cr.load(other).digest != found.digest
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
+def test_dates_of_a_table_are_text(library: str, tmp_path: Path) -> None:
+    pytest.importorskip("narwhals", reason="tables are read through narwhals")
+    module = pytest.importorskip(library)
+    days = [dt.datetime(2026, 1, 1), None, dt.datetime(2026, 1, 2)]
+    columns = {"mean": [0.5, 1.5, 2.5], "std": [1.0, 1.0, 1.0], "y": [0.0, 1.0, 2.0], "day": days}
+    frame = module.table(columns) if library == "pyarrow" else module.DataFrame(columns)
+    assert any("not used: columns day" in note for note in cr.load(frame).notes)
+    found = cr.load(frame, clusters="day")
+    assert len(set(np.asarray(found.clusters).tolist())) == 3  # two days, and one that is not there
+    if library == "pandas":
+        frame.to_parquet(tmp_path / "panel.parquet")
+        assert (
+            len(set(np.asarray(cr.load(tmp_path / "panel.parquet", clusters="day").clusters).tolist())) == 3
+        )
 
 
 def test_the_digest_of_a_table_with_a_labels_file_covers_both(tmp_path: Path) -> None:
