@@ -23,7 +23,7 @@ from credibly.io.roles import ROLES, ROW_NUMBERS, Content, ReadOptions, describe
 from credibly.predictions import LabelCounts
 from credibly.predictions.convert import is_frame
 from credibly.predictions.joining import order_by_index, order_by_name
-from credibly.predictions.label_reading import label_values, numbers_of
+from credibly.predictions.label_reading import label_values, numbers_of, word_of
 
 
 def label_source(labels: Any, content: Content) -> str | Content:
@@ -240,8 +240,14 @@ def label_table(
     ids = columns.get(roles["id"]) if "id" in roles else None
     left = {name: column for name, column in columns.items() if name not in roles.values()}
     left = {name: column for name, column in left.items() if name.lower() not in ROW_NUMBERS}
-    if "rater" in roles and ids is not None:
-        return _rater_lines(columns, roles, left)
+    if "rater" in roles:
+        if ids is None and (name := _instances(columns, roles, left)) is not None:
+            notes.append(f"column {name!r} names the instances")
+            roles["id"] = name
+            del left[name]
+        if "id" in roles:
+            arrays, more = _rater_lines(columns, roles, left)
+            return arrays, [*notes, *more]
     fields: dict[str, dict[str, Array]] = {}
     for name, column in left.items():
         named = field_of(name)
@@ -277,6 +283,18 @@ def label_table(
     return arrays, notes
 
 
+def _instances(columns: Columns, roles: Mapping[str, str], left: Iterable[str]) -> str | None:
+    """Return the column that names the instances of raters' lines: it repeats, but never for one rater."""
+    raters = columns[roles["rater"]].tolist()
+    found = []
+    for name in left:
+        values = columns[name].tolist() if columns[name].ndim == 1 and name != roles.get("y") else []
+        pairs = set(zip(values, raters, strict=False))
+        if len(set(values)) < len(pairs) == len(raters):
+            found.append(name)
+    return found[0] if len(found) == 1 else None
+
+
 def _rater_lines(
     columns: Columns, roles: Mapping[str, str], left: Mapping[str, Array]
 ) -> tuple[dict[str, Array], list[str]]:
@@ -289,19 +307,29 @@ def _rater_lines(
             f"found {shown(columns)}",
             "Name it `label`.",
         )
-    ids, raters, labels = (columns[role].tolist() for role in (roles["id"], roles["rater"], name))
+    ids, raters = (columns[roles[role]].tolist() for role in ("id", "rater"))
+    for role, values in (("id", ids), ("rater", raters)):
+        blank = sum(word_of(value) == "" for value in values)
+        if blank:
+            raise InputError(
+                f"column {roles[role]!r}",
+                "must be filled in on every line of a table of raters",
+                f"{blank} of {len(values)} lines are blank there",
+                "Fill them in, or remove these lines.",
+            )
     instances = {instance: i for i, instance in enumerate(dict.fromkeys(ids))}
     people = {rater: j for j, rater in enumerate(dict.fromkeys(raters))}
-    cells: list[list[Any]] = [[""] * len(people) for _ in instances]
-    for instance, rater, label in zip(ids, raters, labels, strict=True):
-        if cells[instances[instance]][people[rater]] != "":
+    cells = [[""] * len(people) for _ in instances]
+    for instance, rater, label in zip(ids, raters, map(word_of, columns[name].tolist()), strict=True):
+        row, place = cells[instances[instance]], people[rater]
+        if row[place] not in ("", label) and label:
             raise InputError(
                 "a table of raters",
                 "must hold one label per instance and rater",
-                f"rater {rater!r} labelled {instance!r} twice",
-                "Remove one.",
+                f"rater {rater!r} labelled {instance!r} {row[place]!r} and {label!r}",
+                "Keep one of them, or give the second pass a rater name of its own.",
             )
-        cells[instances[instance]][people[rater]] = str(label)
+        row[place] = label or row[place]
     note = f"one row per instance and rater; {len(people)} raters of {len(instances)} instances"
     names = np.array(list(map(str, people)))
     return {

@@ -205,7 +205,8 @@ def _typed(name: str, cells: list[tuple[int, str]], path: str, *, numeric: bool 
     named = (name.lower() in NAMES or is_any_id(name)) and not numeric
     if None not in numbers and not named:
         return np.array(numbers)
-    text_share = numbers.count(None) / len(numbers)
+    present = [number for number in numbers if number is None or number == number]  # blanks are either
+    text_share = present.count(None) / max(len(present), 1)
     role = may_hold_text(name)
     if named or (not numeric and (role or (text_share > 0.5 and not must_hold_numbers(name)))):
         return text_array(f"'{path}'", f"column {name!r}", [_unguarded(word) for word in words])

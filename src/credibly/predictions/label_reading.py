@@ -266,11 +266,11 @@ def _could_count(table: Array) -> bool:
 
 def _could_rate(table: Array, known: list[str]) -> bool:
     """Tell whether every cell is a class or missing."""
-    values = {_word(value) for value in np.unique(table).tolist()} - {""}
+    values = {word_of(value) for value in np.unique(table).tolist()} - {""}
     return bool(values) and values <= _places(known).keys()
 
 
-def _word(value: Any) -> str:
+def word_of(value: Any) -> str:
     """Return a cell as the name of a class: 2.0 is '2', NaN and blanks are missing."""
     if isinstance(value, float):
         return "" if value != value else str(int(value)) if value.is_integer() else str(value)
@@ -281,7 +281,7 @@ def counts_of_raters(table: Array, known: Sequence[str], names: Sequence[str] = 
     """Count the classes that raters gave: one row per instance, one column per rater, blanks left out."""
     places = {"": len(known), **_places(known)}
     values, at = np.unique(table, return_inverse=True)
-    words = [_word(value) for value in values.tolist()]
+    words = [word_of(value) for value in values.tolist()]
     cells = np.array([places.get(word, -1) for word in words])[at.reshape(table.shape)]
     require_rows(
         (cells, at.reshape(table.shape)),
@@ -289,7 +289,7 @@ def counts_of_raters(table: Array, known: Sequence[str], names: Sequence[str] = 
         name="raters",
         rule=f"must be among the classes ({', '.join(list(known)[:6])})",
         fact=lambda places, value: f"holds {words[value[places < 0][0]]!r}",
-        remedy="Correct the names, or name the classes.",
+        remedy="Correct the labels, or give the classes in the order of the columns: `classes=...`.",
     )
     return LabelCounts.of_columns(cells, len(known), tuple(names))
 

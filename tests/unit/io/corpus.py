@@ -662,6 +662,48 @@ row(
 )
 row(
     S,
+    "`photo, annotator, diagnosis`, one line per rater",
+    two(PRED, {"photo": LONG["id"], "annotator": LONG["rater"], "diagnosis": LONG["label"]}),
+    number=G3,
+    note="column 'photo' names the instances",
+)
+GAP = np.arange(4 * N) % 9 == 0
+HELD = np.where(GAP.reshape(N, 4), -1, RATERS)
+FEW = np.where(np.arange(4) == np.arange(N)[:, None] % 4, RATERS, -1)
+G3_GAP = agreement(P3, np.stack([(c == HELD).sum(axis=1) for c in range(3)], axis=1))
+row(
+    S,
+    "`id, rater, label` with blank labels",
+    two({"id": IDS} | PRED, LONG | {"label": np.where(GAP, "", LONG["label"].astype(str))}),
+    number=G3_GAP,
+)
+row(
+    S,
+    "`id, rater, label` with blank raters",
+    two({"id": IDS} | PRED, LONG | {"rater": np.where(GAP, "", LONG["rater"])}),
+    refused="column 'rater' must be filled in",
+)
+row(
+    S,
+    "`id, rater, label`, a rater with two labels of an instance",
+    two({"id": IDS} | PRED, LONG | {"rater": np.where(GAP, "b", LONG["rater"])}),
+    refused="must hold one label per instance and rater",
+)
+row(
+    S,
+    "columns of any names that hold names of classes, most of them blank",
+    two(
+        cols(NAMES.tolist()),
+        {
+            name: np.where(FEW[:, j] < 0, "", NAMES[FEW[:, j]])
+            for j, name in enumerate(("ann", "bob", "eve", "joe"))
+        },
+    ),
+    number=agreement(P3, np.stack([(c == FEW).sum(axis=1) for c in range(3)], axis=1)),
+    note="one column per rater",
+)
+row(
+    S,
     "`rater_1, ..., rater_4` with numbers",
     two(PRED, {f"rater_{j}": RATERS[:, j] for j in range(4)}),
     number=G3,
