@@ -45,6 +45,11 @@ MOST_ROWS_UNASKED = 1250
 """And where nobody named it, at ten classes: an evaluation then takes seconds, not minutes."""
 
 _CLASSES = 10
+_NARROW = 0.005
+_OPEN = (
+    "unlisted tokens may or may not be options, so the confidence of an answer is known to within {:.2g} "
+    "points on average; the possible confidences that fit the labels best are judged"
+)
 REAL_WIDTH = 60
 """Numbers that a kernel makes of a real label, about, where a class is one of them."""
 
@@ -191,7 +196,8 @@ def _visible(name: str) -> str:
 def answers_of(rows: Rows) -> Rows | None:
     """Return the most probable option of each list as an answer that is right or wrong; None without lists.
 
-    Its probability is exact, where the mean of the set is one guess among many.
+    Its probability is exact, where the mean of the set is one guess among many. If unlisted tokens may be
+    options or not, it lies between bounds, and the place between them that fits the labels best is judged.
     """
     data = rows.loaded()
     given = rows.example.predictions
@@ -201,14 +207,18 @@ def answers_of(rows: Rows) -> Rows | None:
         return None
     listed = to_host(given.listed)
     right = (to_host(data.batch.values)[0] == listed[:, 0]).astype(np.int64)
-    stated = Confidence(np.clip(listed[:, 1], 0.0, 1.0))
-    stated._set(notes=given.notes)
-    answers = dataclasses.replace(
-        data, predictions=stated, labels=right, weights=None, classes=OUTCOMES, classes_ordered=True
-    )
     found = np.flatnonzero(listed[:, 1] > 0)
     if not found.size:
         return None
+    top = (np.arange(len(listed)), listed[:, 0].astype(np.intp))
+    low, high = to_host(given.lower)[top], to_host(given.upper)[top]
+    width = float((high - low)[found].mean())
+    part = min(1.0, max(0.0, float((right - low)[found].mean()) / width)) if width > 0 else 0.0
+    stated = Confidence(np.clip(low + part * (high - low), 0.0, 1.0))
+    stated._set(notes=(*given.notes, *((_OPEN.format(100 * width),) if width > _NARROW else ())))
+    answers = dataclasses.replace(
+        data, predictions=stated, labels=right, weights=None, classes=OUTCOMES, classes_ordered=True
+    )
     return InMemory(answers if found.size == len(listed) else answers.take(found))
 
 

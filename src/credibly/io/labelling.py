@@ -94,6 +94,10 @@ def joined_labels(
     if outside:
         content.note(*(f"labels file: {note}" for note in other.notes))
     labels = _chosen_labels(other)
+    if content.left_out and "id" in other.arrays:
+        keep = np.array([str(name) not in content.left_out for name in other.arrays["id"].tolist()])
+        labels = {name: array[keep] for name, array in labels.items()}
+        other.arrays["id"] = other.arrays["id"][keep]
     order = _order(content, other, named, outside)
     return {name: array if order is None else array[order] for name, array in labels.items()}, order
 

@@ -33,11 +33,19 @@ _SCALARS = (str, int, float, bool)
 _LONGEST = 80
 """Characters of a field that can be the name of a group."""
 INSPECT_VERSIONS = (1, 2)
-ANSWER_WORDS = ("answer", "correct_answer", "answer_index", "target", "gold", "label", "ideal", "answer_key")
+TOKENS = "tokens"
+"""Source of a confidence that is the product of the probabilities of the answer's tokens."""
+_TRUTH_WORDS = ("correct_answer", "target", "gold", "ideal", "answer_key")
+ANSWER_WORDS = (*_TRUTH_WORDS, "answer_index", "answer", "label")
+_CHOSEN_WORDS = ("prediction", "predicted", "model_answer", "response", "output")
 CORRECT_WORDS = ("correct", "is_correct", "right", "judges")
-CONFIDENCE_WORDS = ("confidence", "stated_confidence", "verbalized_confidence")
+CONFIDENCE_WORDS = ("confidence", "stated_confidence", "verbalized_confidence", "p_correct", "p_true")
+JUDGED_WORDS = ("probability", "prob")
+"""What states a confidence if the record also says whether the answer is right."""
 _OPTION_WORDS = ("options", "choices")
 _LOGPROB_WORDS = ("logprobs", "log_probs", "top_logprobs", "loglikelihoods")
+_PROB_WORDS = ("probs", "probabilities", "option_probs")
+_TOKEN_WORDS = ("token_logprobs", "logprob", "answer_logprob")
 _ID_WORDS = ("id", "question_id", "doc_id", "custom_id")
 _MEMBER_WORDS = ("prompt_id", "template", "template_id", "temperature", "seed", "member", "run")
 
@@ -109,13 +117,35 @@ def log_content(form: str, path: str, records: Iterator[tuple[str, Any]]) -> Con
             log.broken.append((place, problem))
             continue
         try:
-            log.questions += known[1](record)
-        except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
+            for question in known[1](record):
+                _forget_texts(question, log.questions[0] if log.questions else question)
+                log.questions.append(question)
+        except ValueError as error:
+            log.broken.append((place, str(error)[:80]))
+        except (KeyError, TypeError, IndexError, AttributeError) as error:
             log.broken.append((place, f"{type(error).__name__}: {str(error)[:80]}"))
     if log is None or not log.questions:
         broken = log.broken[0] if log is not None and log.broken else (f"'{path}'", "it is empty")
         raise FileError(broken[0], "must hold questions", broken[1], "Check how it was made.")
     return Content(form, {}, table={}, log=log)
+
+
+def _forget_texts(question: Question, first: Question) -> None:
+    """Keep the place of the right option, and not the texts of options that questions do not share."""
+    options, answer = question.options, question.answer
+    if options is None or question.logprobs is None or options == first.options:
+        return
+    if isinstance(answer, list) and len(answer) == 1:
+        answer = answer[0]
+    places = [at for at, option in enumerate(options) if option.strip() == str(answer).strip()]
+    if isinstance(answer, str) and len(places) == 1:
+        question.answer = places[0]
+    question.options = _shared(names_of_places(len(options)))
+
+
+def names_of_places(number: int) -> list[str]:
+    """Return letters from A on, or numbers of more than 26 options."""
+    return [chr(65 + at) if number <= 26 else str(at) for at in range(number)]
 
 
 def _reader_of(record: dict[str, Any]) -> tuple[str, Callable[[dict[str, Any]], list[Question]]] | None:
@@ -138,8 +168,18 @@ def _reader_of(record: dict[str, Any]) -> tuple[str, Callable[[dict[str, Any]], 
 
 def _is_plain(record: Mapping[str, Any]) -> bool:
     says = any(name in record for name in (*_LOGPROB_WORDS, *CONFIDENCE_WORDS))
-    asks = any(name in record for name in (*_OPTION_WORDS, "question"))
-    judged = any(name in record for name in (*CORRECT_WORDS, "answer", "correct_answer", "ideal"))
+    listed = any(name in record for name in _OPTION_WORDS)
+    asks = listed or "question" in record
+    verdict = any(name in record for name in CORRECT_WORDS)
+    judged = verdict or any(name in record for name in ("answer", "correct_answer", "ideal"))
+    if listed and any(name in record for name in _PROB_WORDS):
+        return True
+    if verdict and any(name in record for name in (*JUDGED_WORDS, *_TOKEN_WORDS)):
+        return True
+    tokens, answer = _first(record, _LOGPROB_WORDS), _first(record, ANSWER_WORDS)
+    by_token = isinstance(tokens[0] if isinstance(tokens, list) and tokens else tokens, dict)
+    compared = isinstance(answer, str) and isinstance(_first(record, _CHOSEN_WORDS), str)
+    judged |= (by_token and answer is not None) or compared
     samples = record.get("samples")
     sampled = isinstance(samples, list) and (asks or "answer" in record)
     return (says and (asks or judged)) or sampled
@@ -253,7 +293,9 @@ def _of_harness(record: dict[str, Any]) -> list[Question]:
     if pairs and all(entry is not None for entry in pairs):
         question.logprobs = _compact(pairs)
         texts = _continuations(record.get("arguments"))
-        if len(texts) == len(pairs):
+        if texts and len(texts) != len(pairs):
+            raise ValueError(f"it has {len(pairs)} log-likelihoods for {len(texts)} options")
+        if texts:
             question.options = _shared(entry.strip() for entry in texts)
             question.lengths = _shared(map(_length, texts))
         return [question]
@@ -355,12 +397,16 @@ def _of_response(record: dict[str, Any]) -> list[Question]:
         return [question]
     if choices:
         _take_tokens(question, choices[0].get("logprobs"))
-        question.chosen = texts[0]
+        question.chosen = question.chosen or texts[0]
     return [question]  # one that failed states nothing, and is counted
 
 
 def _take_tokens(question: Question, logprobs: Any) -> None:
-    """Take the listed tokens at the place of the answer: the first single letter, else the first token."""
+    """Take the tokens listed at the place of the answer: the letter beside which most letters are listed.
+
+    If there is none, that is the first token. If nothing is listed beside the tokens of a text, their
+    probabilities are its confidence.
+    """
     if not isinstance(logprobs, dict):
         return
     places: list[tuple[str, dict[str, float]]] = []
@@ -379,9 +425,34 @@ def _take_tokens(question: Question, logprobs: Any) -> None:
         ]
     if not places:
         return
-    at = next((at for at, (token, _) in enumerate(places) if len(spelled(token)) == 1), 0)
+    if _is_text(question) and all(len(listed) == 1 for _, listed in places):
+        _take_answer(question, [next(iter(listed.values())) for _, listed in places])
+        return
+    letters = {at: _letters(listed) for at, (token, listed) in enumerate(places) if len(spelled(token)) == 1}
+    at = max(letters, key=lambda place: letters[place], default=0)
+    question.chosen = places[at][0]
     question.tokens = {token: math.exp(number) for token, number in places[at][1].items()}
     question.before = at
+
+
+def _letters(listed: Mapping[str, float]) -> int:
+    return len({spelled(token) for token in listed if len(spelled(token)) == 1})
+
+
+def _is_text(question: Question) -> bool:
+    """Tell whether a question was answered by a text and not by one of its options."""
+    answer = question.answer
+    is_place = isinstance(answer, (int, float)) or len(spelled(str(answer or ""))) == 1
+    return question.options is None and not is_place and (question.correct is not None or answer is not None)
+
+
+def _take_answer(question: Question, numbers: Any) -> None:
+    """Take the probability of an answer from the log-probabilities of its tokens."""
+    logs = [float(number) for number in _flat([numbers])]
+    if max(logs, default=0.0) > 1e-3:
+        raise ValueError(f"a log-probability is {max(logs):.6g}, above 0")
+    question.confidence, question.source = math.exp(min(0.0, sum(logs))), TOKENS
+    question.lengths = [len(logs)]
 
 
 def spelled(token: str) -> str:
@@ -393,9 +464,16 @@ def of_plain(record: dict[str, Any]) -> list[Question]:
     """Return the question of a plain record."""
     question = Question(_first(record, _ID_WORDS), fields=_fields(record))
     _take_plain(question, record)
-    listed = _first(record, _LOGPROB_WORDS)
+    listed, own = _first(record, _LOGPROB_WORDS), _first(record, _TOKEN_WORDS)
+    if listed is None and question.options is not None:
+        listed = _logarithms(_first(record, _PROB_WORDS))
     first = listed[0] if isinstance(listed, list) and listed else None
-    if isinstance(listed, dict) and {"content", "tokens", "top_logprobs"} & listed.keys():
+    if listed is None or (own is not None and _is_text(question)):
+        if own is not None:
+            _take_answer(question, own)
+    elif isinstance(first, (int, float)) and question.correct is not None and _is_text(question):
+        _take_answer(question, listed)
+    elif isinstance(listed, dict) and {"content", "tokens", "top_logprobs"} & listed.keys():
         _take_tokens(question, listed)
     elif isinstance(listed, dict) and question.options is not None and set(listed) <= set(question.options):
         question.logprobs = [listed.get(name) for name in question.options]
@@ -412,6 +490,18 @@ def of_plain(record: dict[str, Any]) -> list[Question]:
     return [question]
 
 
+def _logarithms(probs: Any) -> Any:
+    """Return the logarithms of a list or an object of probabilities."""
+    if isinstance(probs, dict):
+        return dict(zip(probs, _logarithms([*probs.values()]), strict=True))
+    if not isinstance(probs, list):
+        return None
+    strange = next((number for number in probs if number is not None and not 0 <= number <= 1 + 1e-3), None)
+    if strange is not None:
+        raise ValueError(f"a probability is {strange:.6g}")
+    return [number if number is None else math.log(number) if number else -math.inf for number in probs]
+
+
 def _take_plain(question: Question, record: Mapping[str, Any]) -> None:
     """Take what plain records call by its name."""
     options = _first(record, _OPTION_WORDS)
@@ -419,8 +509,12 @@ def _take_plain(question: Question, record: Mapping[str, Any]) -> None:
         question.options = _shared(map(str, options))
         question.lengths = _shared(map(_length, question.options))
     question.samples = record["samples"] if isinstance(record.get("samples"), list) else None
-    question.confidence, question.correct = _first(record, CONFIDENCE_WORDS), _first(record, CORRECT_WORDS)
-    question.answer, question.member = _first(record, ANSWER_WORDS), _first(record, _MEMBER_WORDS)
+    question.correct, question.member = _first(record, CORRECT_WORDS), _first(record, _MEMBER_WORDS)
+    question.answer, truth = _first(record, ANSWER_WORDS), _first(record, _TRUTH_WORDS)
+    chosen = _first(record, _CHOSEN_WORDS if truth is None else (*_CHOSEN_WORDS, "answer"))
+    question.chosen = chosen if isinstance(chosen, str) else None
+    states = CONFIDENCE_WORDS if question.correct is None else (*CONFIDENCE_WORDS, *JUDGED_WORDS)
+    question.confidence = _first(record, states)
     question.source = _first(record, ("provenance", "confidence_source"))
 
 
@@ -430,7 +524,7 @@ def _first(record: Mapping[str, Any], names: Iterable[str]) -> Any:
 
 
 _SHARED: dict[Any, Any] = {}
-_MOST_SHARED = 10_000
+_MOST_SHARED = 1000
 
 
 def _shared(values: Iterable[Any]) -> list[Any]:
@@ -447,7 +541,7 @@ def _compact(numbers: list[Any]) -> Any:
     return array("d", numbers) if all(isinstance(number, float) for number in numbers) else numbers
 
 
-_TAKEN = {*ANSWER_WORDS, *CORRECT_WORDS, *CONFIDENCE_WORDS, *_ID_WORDS}
+_TAKEN = {*ANSWER_WORDS, *CORRECT_WORDS, *CONFIDENCE_WORDS, *JUDGED_WORDS, *_TOKEN_WORDS, *_ID_WORDS}
 _TAKEN |= {"question", "prompt", "input", "samples", "object"}
 
 

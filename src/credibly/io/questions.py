@@ -16,7 +16,17 @@ import numpy as np
 from credibly._arrays.errors import FileError, InputError, Remedy
 from credibly._arrays.namespace import HostArray
 from credibly._arrays.notes import Note, counted
-from credibly.io.logs import CONFIDENCE_WORDS, CORRECT_WORDS, Log, Question, of_plain, spelled
+from credibly.io.logs import (
+    CONFIDENCE_WORDS,
+    CORRECT_WORDS,
+    JUDGED_WORDS,
+    TOKENS,
+    Log,
+    Question,
+    names_of_places,
+    of_plain,
+    spelled,
+)
 from credibly.io.roles import LENGTH, ROLES, Content, ReadOptions
 from credibly.predictions.confidence import (
     OUTCOMES,
@@ -38,6 +48,8 @@ CLUSTER_WORDS = ("passage", "passage_id", "story_id", "context_id", "article_id"
 def lay_out(content: Content, read: ReadOptions) -> None:
     """Turn the questions of a log into arrays by their roles, with notes on all that was read."""
     log = _of_table(content, read) if content.log is None else content.log
+    if log is None and read.kind == LENGTH:
+        raise _no_lengths("it is no log of questions")
     if log is None:
         return
     content.log, content.table = None, None
@@ -56,6 +68,8 @@ def lay_out(content: Content, read: ReadOptions) -> None:
     else:
         kept = _of_samples(questions, members, content)
     _keep_fields(kept, content, read)
+    ids = {str(question.id) for question in questions if question.id is not None}
+    content.left_out = frozenset(ids - {str(question.id) for requests in kept for question in requests})
 
 
 def _of_table(content: Content, read: ReadOptions) -> Log | None:
@@ -64,7 +78,7 @@ def _of_table(content: Content, read: ReadOptions) -> Log | None:
     if table is None or read.labels is not None or read.kind not in (None, "confidence"):
         return None
     names = [name.lower() for name in table if table[name].ndim == 1]
-    if not set(CONFIDENCE_WORDS) & set(names) or not set(CORRECT_WORDS) & set(names):
+    if not {*CONFIDENCE_WORDS, *JUDGED_WORDS} & set(names) or not set(CORRECT_WORDS) & set(names):
         return None
     columns = [column.tolist() for column in table.values() if column.ndim == 1]
     return Log("", [of_plain(dict(zip(names, row, strict=True)))[0] for row in zip(*columns, strict=True)])
@@ -232,9 +246,13 @@ def _lengths(rows: list[list[Question]], table: HostArray) -> HostArray:
                 elif question.lengths is not None:
                     lengths[place, at, option] = question.lengths[option]
                 else:
-                    rule = "needs the tokens or the texts of the options, which give their lengths"
-                    raise InputError(f"kind {LENGTH!r}", rule, "the log has neither", "Leave `kind` out.")
+                    raise _no_lengths("the log has neither")
     return lengths
+
+
+def _no_lengths(evidence: str) -> InputError:
+    rule = "needs the tokens or the texts of answers, which give their lengths"
+    return InputError(f"kind {LENGTH!r}", rule, evidence, "Leave `kind` out.")
 
 
 def _require_logs(table: HostArray) -> None:
@@ -253,7 +271,7 @@ def _name_options(questions: list[Question], most: int, content: Content) -> Non
     if len(texts) == 1 and len(names) == most and len(set(names)) == most:
         content.classes = names
     else:
-        content.classes = tuple(chr(65 + at) if most <= 26 else str(at) for at in range(most))
+        content.classes = tuple(names_of_places(most))
 
 
 def _index(question: Question, classes: Sequence[str]) -> int:
@@ -303,9 +321,10 @@ def _of_confidences(questions: list[Question], content: Content, read: ReadOptio
     """Lay out stated confidences; return the questions that have one."""
     answers = [question.confidence for question in questions]
     stated, notes = read_answers(answers, read.words)
+    notes += _scored_by_tokens(questions, stated, divided=read.kind == LENGTH)
     sources = [_source(question, number) for question, number in zip(questions, stated.tolist(), strict=True)]
     keep = np.array([source in SOURCES[:2] for source in sources])
-    judged = [question.correct is not None or question.chosen is not None for question in questions]
+    judged = [question.correct is not None or _can_compare(question) for question in questions]
     if any(judged) and not all(judged):
         content.note(
             f"{len(judged) - sum(judged)} of {len(judged)} answers are left out: they have no verdict"
@@ -328,6 +347,22 @@ def _of_confidences(questions: list[Question], content: Content, read: ReadOptio
     return [[question] for question in kept]
 
 
+def _scored_by_tokens(questions: list[Question], stated: HostArray, *, divided: bool) -> list[str]:
+    """Say that answers are scored by their tokens; normalise their probabilities by length if asked."""
+    places = [at for at, question in enumerate(questions) if question.source == TOKENS]
+    if divided and len(places) < len(questions):
+        raise _no_lengths(f"{counted(len(questions) - len(places), 'answer')} came without tokens")
+    if not places:
+        return []
+    if divided:
+        lengths = np.array([(questions[at].lengths or [1])[0] for at in places])
+        stated[places] = stated[places] ** (1.0 / lengths)
+    how = "" if divided else "not "
+    return [
+        f"the confidence is the probability of the answer's tokens; it is {how}normalised by their number"
+    ]
+
+
 def _source(question: Question, stated: float) -> str:
     if math.isnan(stated):
         return "missing"
@@ -345,9 +380,11 @@ def _judge(questions: list[Question], content: Content) -> None:
     judged = [question.correct for question in questions]
     if all(verdict is None for verdict in judged):
         judged = [
-            _same(question.chosen, question.answer) if question.chosen is not None else None
+            _same(question.chosen, question.answer) if _can_compare(question) else None
             for question in questions
         ]
+        if any(verdict is not None for verdict in judged):
+            content.note("an answer counts as right if it is the same text as the truth, apart from case")
     if all(verdict is None for verdict in judged):
         return  # the labels come in another file
     several = [verdict if isinstance(verdict, list) else [verdict] for verdict in judged]
@@ -368,6 +405,10 @@ def _judge(questions: list[Question], content: Content) -> None:
         )
         raise InputError("`correct`", rule, evidence, remedy)
     content.arrays["y"] = outcomes_of(np.array([str(grade) for grade in grades]))
+
+
+def _can_compare(question: Question) -> bool:
+    return question.chosen is not None and question.answer is not None
 
 
 def _same(first: Any, second: Any) -> bool:

@@ -402,7 +402,7 @@ class ReadOptions:
     @property
     def plain_kind(self) -> str | None:
         """The kind in the table of kinds."""
-        return "logits" if self.kind in (RAW_LOGITS, LENGTH) else self.kind
+        return {RAW_LOGITS: "logits", LENGTH: None}.get(self.kind, self.kind)  # type: ignore[arg-type]
 
 
 @dataclasses.dataclass
@@ -418,7 +418,7 @@ class Content:
     `clusters_found` whether a column tells which rows belong together. `attributes` are the columns that the
     user names as groups, `rest` those of a table that mean nothing here. `variables` are the arrays of each
     variable of a posterior, with notes, until one of them is chosen; `log` holds the questions of a log until
-    they are laid out.
+    they are laid out, and `left_out` has the ids of those that say too little.
     """
 
     format: str
@@ -445,6 +445,7 @@ class Content:
     variables: dict[str, tuple[dict[str, Array], tuple[str, ...]]] = dataclasses.field(default_factory=dict)
     rest: dict[str, Array] = dataclasses.field(default_factory=dict)
     log: Any = None
+    left_out: frozenset[str] = frozenset()
 
     @property
     def counts_rows(self) -> bool:

@@ -270,8 +270,8 @@ def read_answers(
             why[reason].append(answer)
             continue
         values[row], bare[row] = value, is_bare
-        if isinstance(answer, str) and answer.strip().casefold() in known:
-            used[answer.strip().casefold()] = used.get(answer.strip().casefold(), 0) + 1
+        if _word(answer) in known:
+            used[_word(answer)] = used.get(_word(answer), 0) + 1
     notes = _scaled(values, bare, scale)
     outside = np.isfinite(values) & ((values < 0) | (values > 1))
     why["outside 0 to 1"] += [answers[row] for row in np.flatnonzero(outside).tolist()]
@@ -299,9 +299,13 @@ def read_answers(
 def worded(answers: Sequence[Any], words: Mapping[str, float | None] | None) -> HostArray:
     """Return which answers are words of the user's choice, whose numbers repeat."""
     known = {str(word).strip().casefold() for word in words or ()}
-    return np.array(
-        [isinstance(entry, str) and entry.strip().casefold() in known for entry in answers], dtype=bool
-    )
+    return np.array([_word(entry) in known for entry in answers], dtype=bool)
+
+
+def _word(answer: Any) -> str:
+    """Return an answer as a word that the user may have given a probability: 9 for 9.0."""
+    is_whole = isinstance(answer, (float, np.floating)) and float(answer).is_integer()
+    return str(int(answer) if is_whole else answer).strip().casefold()
 
 
 def _reason(reason: str, rows: list[Any]) -> str:
@@ -315,13 +319,14 @@ def _read(answer: Any, known: Mapping[str, float | None]) -> tuple[float, bool, 
     """Return the number of an answer, whether its scale is open, and why there is none."""
     if isinstance(answer, (bool, np.bool_)):
         return math.nan, False, "not a number"
+    word = _word(answer)
+    if word in known:
+        value = known[word]
+        return (math.nan, False, "a refusal") if value is None else (float(value), False, None)
     if isinstance(answer, (int, float, np.integer, np.floating)):
         missing = math.isnan(float(answer))
         return float(answer), True, "missing" if missing else None
     text = "" if answer is None else str(answer).strip()
-    if text.casefold() in known:
-        value = known[text.casefold()]
-        return (math.nan, False, "a refusal") if value is None else (float(value), False, None)
     if text.casefold() in _MISSING:
         return math.nan, False, "missing"
     match = _NUMBER.fullmatch(text)
@@ -345,7 +350,10 @@ def _scaled(values: HostArray, bare: HostArray, scale: float | None) -> list[str
         if largest <= 10 or fractions.size:
             shown = f"{fractions[0]:g} and {largest:g}" if fractions.size else f"the largest is {largest:g}"
             evidence = f"{shown}: plain numbers may be out of {'1 or 100' if fractions.size else '10 or 100'}"
-            remedy = Remedy("Say which: `scale=10`, or write per cent signs.", "Write per cent signs.")
+            remedy = Remedy(
+                "Say which: `scale=10`, or write per cent signs.",
+                "Write per cent signs, or say what each number means: `--words 1=0.1,2=0.2,...`.",
+            )
             raise InputError("the confidences", "must be on one scale", evidence, remedy)
         scale = 100.0
     if scale is not None and scale != 1:

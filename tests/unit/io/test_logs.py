@@ -2,6 +2,7 @@
 
 import json
 import math
+import tracemalloc
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -231,7 +232,110 @@ def test_an_evaluation_with_a_mask_is_finite(tmp_path: Path) -> None:
     assert math.isfinite(float(found.estimates["log_loss"]))
 
 
+OPTIONS = {"question": "q", "options": ["x", "y"], "answer": "y"}
+NATURAL: list[tuple[dict[str, Any], list[float], int]] = [  # a record, its probabilities, its label
+    ({**OPTIONS, "probs": [0.25, 0.75]}, [0.25, 0.75], 1),
+    ({**OPTIONS, "probabilities": {"y": 0.75, "x": 0.25}}, [0.25, 0.75], 1),
+    ({"prompt": "q", "label": "B", "logprobs": [{"token": t, "logprob": math.log(p)} for t, p in
+      (("A", 0.25), ("B", 0.75))]}, [0.25, 0.75], 1),
+    ({**OPTIONS, "correct_answer": "x", "logprobs": [math.log(0.25), math.log(0.75)]}, [0.25, 0.75], 0),
+    ({"probability": 0.3, "correct": True}, [0.7, 0.3], 1),
+    ({"question": "q", "gold": "Paris", "prediction": "paris", "confidence": 0.3}, [0.7, 0.3], 1),
+    ({"question": "q", "gold": "Paris", "answer": "Rome", "confidence": 0.3}, [0.7, 0.3], 0),
+    ({"question": "q", "logprobs": [math.log(0.5), math.log(0.5)], "correct": False}, [0.75, 0.25], 0),
+    ({"question": "q", "answer": "Paris", "response": "Paris", "token_logprobs": [math.log(0.5)] * 2,
+      "correct": True}, [0.75, 0.25], 1),
+    ({"question": "q", "answer": "Paris", "correct": True, "logprobs": {"content": [
+        {"token": "Par", "logprob": math.log(0.5)}, {"token": "is", "logprob": math.log(0.5)}]}},
+     [0.75, 0.25], 1),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("record", "probs", "label"), NATURAL)
+def test_records_as_people_write_them(
+    tmp_path: Path, record: dict[str, Any], probs: list[float], label: int
+) -> None:
+    data = cr.load(_lines(tmp_path, [record] * 2))
+    kept = data.predictions
+    found = kept.lower if isinstance(kept, cr.Intervals) else kept.probs
+    assert np.allclose(found, [probs] * 2)
+    assert data.labels.tolist() == [label] * 2
+
+
+def test_the_likelihood_of_an_answer_is_normalised_by_length_if_asked(tmp_path: Path) -> None:
+    records = [
+        {"question": "q", "logprobs": [math.log(0.5)] * length, "correct": True} for length in (1, 2, 3)
+    ]
+    path = _lines(tmp_path, records)
+    data = cr.load(path)
+    assert np.allclose(data.predictions.stated, [0.5, 0.25, 0.125])
+    assert any("it is not normalised by their number" in note for note in data.notes)
+    assert np.allclose(cr.load(path, kind="length-normalised").predictions.stated, 0.5)
+    stated = _lines(tmp_path, [{"confidence": 0.7, "correct": True}] * 2)
+    with pytest.raises(cr.CrediblyError, match="which give their lengths; 2 answers came without tokens"):
+        cr.load(stated, kind="length-normalised")
+
+
+def test_the_answer_is_the_letter_beside_which_letters_are_listed(tmp_path: Path) -> None:
+    alone = {"logprob": -0.1, "top_logprobs": [{"token": "I", "logprob": -0.1}]}
+    chat = _chat(0)
+    choice = chat["choices"][0]
+    choice["logprobs"]["content"] = [
+        {"token": "I", **alone},
+        {"token": " say", "logprob": -0.1},
+        *choice["logprobs"]["content"],
+    ]
+    choice["message"]["content"] = "I say A"
+    data = cr.load(_lines(tmp_path, [{**chat, "answer": "B"}] * 2))
+    assert np.allclose(data.predictions.probs[0], PROBS[0])
+    assert any("the answer comes after other tokens" in note for note in data.notes)
+
+
+def test_labels_of_requests_that_failed_are_left_out(tmp_path: Path) -> None:
+    failed = {"custom_id": "q2", "response": None, "error": {"code": "timeout"}}
+    labels = tmp_path / "labels.csv"
+    labels.write_text("id,answer\nq2,A\nq1,C\nq0,A\n", encoding="utf-8")
+    data = cr.load(_lines(tmp_path, [_batch(0), _batch(1), failed]), labels=labels)
+    assert data.ids.tolist() == ["q0", "q1"]
+    assert data.labels.tolist() == [0, 2]
+
+
+def test_texts_of_options_are_not_kept(tmp_path: Path) -> None:
+    records = [
+        {
+            "id": at,
+            "question": f"question {at}: " + "which of these is it? " * 8,
+            "options": [f"option {place} of question {at}" for place in range(4)],
+            "answer": f"option {at % 4} of question {at}",
+            "logprobs": np.log(PROBS[0]).tolist(),
+        }
+        for at in range(5000)
+    ]
+    path = _lines(tmp_path, records)
+    tracemalloc.start()
+    data = cr.load(path)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert data.labels.tolist() == [at % 4 for at in range(5000)]
+    assert data.classes == tuple(LETTERS)
+    assert peak < 2.0 * path.stat().st_size  # 1.6 with a constant part of 1 MB; 2.5 with all texts
+
+
 FAULTS: list[tuple[list[Any], str]] = [
+    ([{"options": ["a", "b"], "answer": 0, "probs": [1.7, 0.2]}], "line 1.*a probability is 1.7"),
+    (
+        [
+            {
+                "doc_id": 0,
+                "doc": {},
+                "target": 0,
+                "arguments": [["q", " a"], ["q", " b"]],
+                "filtered_resps": [[-0.1, False]],
+                "resps": [[[-0.1, False]]],
+            }
+        ],
+        "it has 1 log-likelihoods for 2 options",
+    ),
     ([{"options": ["a", "b"], "answer": 0, "logprobs": [-0.1]}], r"must be one per option \(2\); got 1"),
     ([{"options": ["a", "b"], "answer": 0, "logprobs": [0.7, -2.0]}], "at most 0; row 0 has 0.7"),
     ([{"options": ["a", "b"], "answer": [0, 1], "logprobs": [-0.7, -0.7]}], "several answers are right"),
@@ -277,6 +381,9 @@ def test_words_are_read_as_the_user_says(tmp_path: Path) -> None:
     path = _lines(tmp_path, [{"confidence": word, "correct": True} for word in ("likely", "no idea", "90%")])
     data = cr.load(path, words={"likely": 0.7, "no idea": None})
     assert data.predictions.stated.tolist() == [0.7, 0.9]
+    scale = _lines(tmp_path, [{"confidence": value, "correct": True} for value in (3, 5.0, "4")])
+    data = cr.load(scale, words={"3": 0.5, "4": 0.75, "5": 1.0})
+    assert data.predictions.stated.tolist() == [0.5, 1.0, 0.75]
 
 
 @pytest.mark.parametrize("name", ["run.csv", "run.jsonl"])

@@ -91,6 +91,19 @@ def test_the_headline_is_about_the_answer_whose_probability_is_listed() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(("tilt", "word"), [(1.0, "no conflict found"), (0.6, "conflict")])
+def test_tokens_that_are_no_options_leave_the_confidence_of_an_answer_open(tilt: float, word: str) -> None:
+    probs, rng = _world(5, tilt=1.0)
+    truth = probs**tilt
+    truth /= truth.sum(axis=1, keepdims=True)
+    labels = (truth.cumsum(axis=1) < rng.random((N, 1))).sum(axis=1)
+    sets = cr.Intervals.from_top_logprobs(_listed(probs, 2), others=np.zeros(N))
+    found = cr.evaluate(sets, labels, rng=0, n_resamples=199)
+    assert found.headline.finding.word == word
+    assert any("unlisted tokens may or may not be options" in note for note in found.notes)
+
+
+@pytest.mark.slow
 def test_lists_that_leave_most_open_cannot_tell() -> None:
     probs = np.full((N, 20), 0.05) + 0.01 * np.eye(20)[np.zeros(N, dtype=int)] - 0.0005
     probs /= probs.sum(axis=1, keepdims=True)
