@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from credibly._arrays.errors import InputError, InputTypeError, is_whole, require
+from credibly._arrays.errors import InputError, InputTypeError, is_number, is_whole, require
 from credibly._arrays.namespace import (
     Array,
     as_float64,
@@ -174,6 +174,11 @@ def require_integer(value: Any, name: str, least: int) -> int:
         **{name: value},
     )
     return int(value)
+
+
+def require_positive_number(value: Any, name: str, remedy: str) -> None:
+    """Raise unless `value` is a positive finite number."""
+    require(is_number(value) and 0 < value < math.inf, "must be a positive number", remedy, **{name: value})
 
 
 def row_tiles(array: Array) -> Iterable[tuple[int, Array]]:

@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from credibly._arrays.errors import UnsupportedError
 from credibly._arrays.namespace import Array, HostArray, like, tiles, xlogy
 from credibly.credal.bounds import filled_in_order, tightened
 from credibly.credal.envelope import all_events, envelope_of, event_tiles
+from credibly.credal.sets import uncertified
 from credibly.predictions import Belief, Intervals
 
 _NODE_ELEMENTS = 2**18  # doubles of the bounds of nodes that are looked at together
@@ -71,12 +71,8 @@ def least_over_intervals(lower: HostArray, upper: HostArray, tolerance: float) -
         owner, low, high = owner[going], low[going], high[going]
         budget -= owner.size
         if budget < 0:
-            raise UnsupportedError(
-                "the least entropy of intervals",
-                "must be certified by branch and bound",
-                f"instances are still open after {_NODES_PER_ROW} nodes per instance",
-                "Pass a larger `tolerance`.",
-            )
+            evidence = f"instances are still open after {_NODES_PER_ROW} nodes per instance"
+            raise uncertified("the least entropy of intervals", tolerance, evidence)
         bound, values, probs, free = _relax(low, high)
         np.minimum.at(best, owner, values)
         going = bound < best[owner] - tolerance

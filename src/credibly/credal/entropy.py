@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from credibly._arrays.checks import require_positive_number
 from credibly._arrays.errors import InputError
 from credibly._arrays.namespace import Array, entropy_of_rows, like, to_host
 from credibly._arrays.philox import takes_rng
@@ -12,14 +13,7 @@ from credibly.credal.bounds import tight_bounds
 from credibly.credal.corners import least_over_intervals, least_over_orders
 from credibly.credal.envelope import require_few_classes
 from credibly.credal.filling import nearest_distribution
-from credibly.credal.sets import (
-    DIRICHLET_SAMPLES,
-    CredalSet,
-    as_set,
-    members_of,
-    require_positive_number,
-    require_tolerance,
-)
+from credibly.credal.sets import DIRICHLET_SAMPLES, CredalSet, as_set, members_of, require_tolerance
 from credibly.predictions import Belief, Intervals
 
 TOLERANCE = 1e-6

@@ -15,7 +15,6 @@ from __future__ import annotations
 import numpy as np
 
 from credibly._arrays.checks import scalar
-from credibly._arrays.errors import UnsupportedError
 from credibly._arrays.namespace import (
     Array,
     as_float64,
@@ -30,7 +29,7 @@ from credibly.credal.bounds import tight_bounds
 from credibly.credal.envelope import all_events, beliefs, event_tiles
 from credibly.credal.newton import nearest_weights
 from credibly.credal.objectives import Objective, slope
-from credibly.credal.sets import CredalSet, members_of
+from credibly.credal.sets import CredalSet, members_of, uncertified
 from credibly.predictions import Belief, Intervals
 
 _GREEDY_CLASSES = 12  # beyond, levelling sets in turn is quicker than listing events
@@ -185,12 +184,8 @@ def _sweep(credal: Belief, target: Array, kind: Objective, tolerance: float) -> 
         worst = scalar(xp.max(gap))
         if worst <= tolerance:
             return probs
-    raise UnsupportedError(
-        "the nearest distribution of a belief set",
-        f"must be certified within {tolerance:.1g}",
-        f"the gap is {worst:.1g} after {_MAX_SWEEPS} sweeps",
-        "Pass a larger `tolerance`.",
-    )
+    evidence = f"the gap is {worst:.1g} after {_MAX_SWEEPS} sweeps"
+    raise uncertified("the nearest distribution of a belief set", tolerance, evidence)
 
 
 def _fill_above(others: Array, target: Array, mass: Array) -> Array:

@@ -10,10 +10,10 @@ from __future__ import annotations
 import numpy as np
 
 from credibly._arrays.checks import scalar
-from credibly._arrays.errors import UnsupportedError
 from credibly._arrays.namespace import Array, device, is_torch, like, namespace, rows_within_budget, tiles
 from credibly._arrays.notes import counted
 from credibly.credal.objectives import Objective, curvature, slope
+from credibly.credal.sets import uncertified
 
 _MAX_STEPS = 100
 _TINY = 1e-290
@@ -77,12 +77,9 @@ def _solve(kind: Objective, members: Array, target: Array, tolerance: float) -> 
         weights, slack, level = _step(kind, members, target, weights, slack, gradient, level)
         gradient = _gradient(kind, members, target, weights)
     worst = scalar(xp.max(xp.sum(weights * gradient, axis=-1) - xp.min(gradient, axis=-1)))
-    raise UnsupportedError(
-        "the minimum over the hull",
-        f"must be certified within {tolerance:.1g}",
-        f"{counted(rows.shape[0], 'instance is', 'instances are')} at {worst:.1g} after {_MAX_STEPS} steps",
-        "Pass a larger `tolerance`.",
-    )
+    instances = counted(rows.shape[0], "instance is", "instances are")
+    evidence = f"{instances} at {worst:.1g} after {_MAX_STEPS} steps"
+    raise uncertified("the minimum over the hull", tolerance, evidence)
 
 
 def _gradient(kind: Objective, members: Array, target: Array, weights: Array) -> Array:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
-from credibly._arrays.checks import require_integer
-from credibly._arrays.errors import InputTypeError, is_number, require
+from credibly._arrays.checks import require_integer, require_positive_number
+from credibly._arrays.errors import InputTypeError, UnsupportedError, require
 from credibly._arrays.namespace import Array
 from credibly._arrays.philox import takes_rng
 from credibly.predictions import Belief, Dirichlet, Ensemble, Intervals, Point, as_predictions
@@ -72,9 +71,10 @@ def members_of(credal: Point | Ensemble) -> Array:
     return credal.probs[:, None, :] if isinstance(credal, Point) else credal.probs
 
 
-def require_positive_number(value: Any, name: str, remedy: str) -> None:
-    """Raise unless `value` is a positive finite number."""
-    require(is_number(value) and 0 < value < math.inf, "must be a positive number", remedy, **{name: value})
+def uncertified(what: str, tolerance: float, evidence: str) -> UnsupportedError:
+    """Return the error of a search that ended before its result was certified."""
+    rule = f"must be certified within {tolerance:.1g}"
+    return UnsupportedError(what, rule, evidence, "Pass a larger `tolerance`.")
 
 
 def require_tolerance(tolerance: float) -> None:

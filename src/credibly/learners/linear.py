@@ -14,13 +14,12 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from credibly._arrays.checks import require_integer
+from credibly._arrays.checks import require_integer, require_positive_number
 from credibly._arrays.errors import require, require_type
 from credibly._arrays.namespace import Array, HostArray, as_float64, entropy_of_rows, like, namespace, to_host
 from credibly._arrays.philox import Seed
 from credibly._arrays.progress import Progress
 from credibly.credal import boundary
-from credibly.credal.sets import require_positive_number
 from credibly.learners.basis import Basis, FittedBasis
 from credibly.learners.mixing import Columns, fit_weights, likelihoods, mixed
 from credibly.learners.points import Points

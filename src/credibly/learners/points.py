@@ -6,7 +6,7 @@ import dataclasses
 import itertools
 from typing import Any
 
-from credibly._arrays.errors import InputError, InputTypeError
+from credibly._arrays.errors import InputError
 from credibly._arrays.namespace import Array, as_float64, namespace
 from credibly._arrays.philox import Seed
 from credibly.credal import vertices
@@ -20,6 +20,7 @@ from credibly.predictions import (
     Point,
     as_predictions,
 )
+from credibly.predictions.given import require_classes
 
 DRAWS = 20
 """Number of draws that represent a Dirichlet."""
@@ -95,12 +96,5 @@ def require_same_points(points: Points, names: tuple[str, ...], n_classes: int) 
 
 def as_class_predictions(predictions: Any) -> ClassPredictions:
     """Return class predictions, or raise."""
-    predictions = as_predictions(predictions)
-    if not isinstance(predictions, ClassPredictions):
-        raise InputTypeError(
-            "a test of sets",
-            "needs class predictions",
-            f"got {type(predictions).__name__}",
-            "Use `Ensemble`, `Intervals`, `Belief`, `Dirichlet` or `Point`.",
-        )
-    return predictions
+    remedy = "Use `Ensemble`, `Intervals`, `Belief`, `Dirichlet` or `Point`."
+    return require_classes(as_predictions(predictions), "a test of sets", remedy)

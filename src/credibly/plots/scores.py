@@ -8,6 +8,7 @@ from typing import Literal
 
 import numpy as np
 
+from credibly._arrays.checks import require_positive_number
 from credibly._arrays.errors import InputError, one_of, require_positive
 from credibly._arrays.namespace import HostArray
 from credibly.evaluation import shown
@@ -39,8 +40,7 @@ def tradeoffs(ranking: Ranking, most: float | None = None, points: bool = True) 
     if most is None:
         asked = [tradeoff for tradeoff in ranking.tradeoffs if math.isfinite(tradeoff)]
         most = max([1.0, *asked, *(1.15 * low for low, _, _ in leaders if low <= 10)])
-    if not 0 < most < math.inf:
-        raise InputError("`most`", "must be a positive number", f"got {most!r}", "Use 2.")
+    require_positive_number(most, "most", "Use 2.")
     names = list(ranking.order(most, points=points))  # the best at the largest trade-off first
     at = [ranking.names.index(name) for name in names]
     starts, slopes = ranking.distance[at], ranking.imprecision[at]

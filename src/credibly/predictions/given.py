@@ -32,7 +32,7 @@ from credibly.predictions.joining import aligned
 from credibly.predictions.label_checks import number_of_axes
 from credibly.predictions.label_counts import LabelCounts
 from credibly.predictions.label_reading import label_values
-from credibly.predictions.labels import read_labels
+from credibly.predictions.labels import Classes, Labels, read_labels
 from credibly.predictions.prediction_sets import remedy_without_probs
 from credibly.predictions.rows import InMemory, Rows
 
@@ -341,16 +341,30 @@ def require_single(some: Dataset, what: str, *, weighted: bool = False) -> None:
         )
 
 
-def require_independent(source: Any, what: str) -> None:
+def require_classes(predictions: Predictions, what: str, remedy: str) -> ClassPredictions:
+    """Return class predictions; raise in the name of `what` for others."""
+    if isinstance(predictions, ClassPredictions):
+        return predictions
+    raise InputTypeError(what, "needs class predictions", f"got {type(predictions).__name__}", remedy)
+
+
+def require_one_label(labels: Labels, what: str) -> Classes:
+    """Return one class per instance, without weights; raise in the name of `what` for other labels."""
+    if isinstance(labels, Classes) and labels.weights is None:
+        return labels
+    rule = "takes one unweighted label per instance"
+    remedy = "Draw labels first, `counts.draw(rng=0)`, or leave weights out."
+    raise UnsupportedError(what, rule, "got label counts or weights", remedy)
+
+
+FEWER_ROWS = "Keep one row of every cluster, or use `calibration_test`, which allows for clusters."
+
+
+def require_independent(source: Any, what: str, remedy: str = FEWER_ROWS) -> None:
     """Raise in the name of `what` where rows belong together, which it does not allow for."""
     some = source.example if isinstance(source, Rows) else source
     if isinstance(some, Dataset) and some.clusters is not None:
-        raise UnsupportedError(
-            what,
-            "needs independent rows",
-            "these come in clusters",
-            "Keep one row of every cluster, or use `calibration_test`, which allows for clusters.",
-        )
+        raise UnsupportedError(what, "needs independent rows", "these come in clusters", remedy)
 
 
 def cluster_codes(predictions: Any, clusters: Any = None, blocks: int | None = None) -> HostArray | None:

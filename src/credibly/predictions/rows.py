@@ -197,12 +197,12 @@ class Rows(ABC):
         ordered = order_statistics(lambda use: self.map(partial(work, use, values_of)), ranks, columns)
         return ordered[0] if first.ndim == 1 else ordered
 
-    def at_once(self, what: str) -> Dataset:
+    def at_once(self, what: str, why: str = "it is a function of all predictions at once") -> Dataset:
         """Return all rows as one dataset, where they are in memory; raise in the name of `what` elsewhere."""
         raise UnsupportedError(
             f"{what} of rows in chunks",
             "must be a sum over instances",
-            "it is opaque",
+            why,
             "Gather the mean predictions first: `chunks.gather()`, n k numbers in memory."
             if isinstance(self.example.predictions, ClassPredictions)
             else "Read all rows into memory: `load(path)`, or arrays in place of chunks.",
@@ -317,7 +317,7 @@ class InMemory(Rows):
         ordered = xp.take(xp.sort(values, axis=0), like(ranks, values), axis=0)
         return np.moveaxis(to_host(ordered), 0, -1)
 
-    def at_once(self, what: str) -> Dataset:
+    def at_once(self, what: str, why: str = "") -> Dataset:
         """Return all rows."""
         return self.whole
 

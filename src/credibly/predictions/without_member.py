@@ -50,7 +50,24 @@ The last step before it is found is at most so long."""
 _FLAT = 1e-300
 
 
-class WithoutMember(Ensemble):
+class _Without:
+    """What predictions without one of their members share."""
+
+    whole: Any
+    member: int
+
+    def __getitem__(self, rows: Any) -> Any:
+        """Select instances."""
+        return type(self).of(self.whole[rows], self.member)  # type: ignore[attr-defined]
+
+
+def _others(whole: Any, member: int, array: Array, axis: int = 1) -> Array:
+    """Return the parts of an array, along the axis of the members, that are not the member's."""
+    kept = [at for at in range(whole.n_members) if at != member]
+    return namespace(array).take(array, like(np.array(kept), array), axis=axis)
+
+
+class WithoutMember(_Without, Ensemble):
     """An ensemble without one of its members: its mean is what the sum over all members leaves.
 
     Its probabilities are made only if they are asked for, so that leaving every member out in turn costs what
@@ -58,7 +75,6 @@ class WithoutMember(Ensemble):
     """
 
     whole: Ensemble
-    member: int
 
     @classmethod
     def of(cls, whole: Ensemble, member: int) -> WithoutMember:
@@ -73,10 +89,6 @@ class WithoutMember(Ensemble):
 
     def __len__(self) -> int:
         return len(self.whole)
-
-    def __getitem__(self, rows: Any) -> WithoutMember:
-        """Select instances."""
-        return type(self).of(self.whole[rows], self.member)
 
     def replace_rows(self, **arrays: Array) -> Ensemble:  # type: ignore[override]
         """Return the others over other, already valid rows, as an ensemble of their own."""
@@ -104,20 +116,16 @@ class WithoutMember(Ensemble):
         """What the member that is left out predicts, (n, k)."""
         return self.whole.probs[:, self.member, :]
 
-    def _kept(self, array: Array, axis: int) -> Array:
-        kept = [at for at in range(self.whole.n_members) if at != self.member]
-        return namespace(array).take(array, like(np.array(kept), array), axis=axis)
-
     @property
     def probs(self) -> Array:
         """What the others predict, (n, m - 1, k)."""
-        return self._kept(self.whole.probs, 1)
+        return _others(self.whole, self.member, self.whole.probs)
 
     @property
     def weights(self) -> Array | None:
         """Weights of the others."""
         weights = self.whole.weights
-        return None if weights is None else normalised(self._kept(weights, 0))
+        return None if weights is None else normalised(_others(self.whole, self.member, weights, 0))
 
     def mean(self) -> Point:
         """Return the mean of the others."""
@@ -135,7 +143,8 @@ class WithoutMember(Ensemble):
         rest = without_rounding(rest / (1.0 - share), 2 * whole.n_members)
         if lost.size:
             at = like(lost, rest)
-            exact = weighted_mean(self._kept(xp.take(whole.probs, at, axis=0), 1), self.weights)
+            chosen = _others(whole, self.member, xp.take(whole.probs, at, axis=0))
+            exact = weighted_mean(chosen, self.weights)
             if is_torch(rest):
                 rest = rest.index_copy(0, at, exact)
             else:
@@ -143,22 +152,20 @@ class WithoutMember(Ensemble):
         return rest
 
 
-class WithoutNormal(Gaussian):
+class WithoutNormal(_Without, Gaussian):
     """A mixture without one of its members: what pairs and labels need follows from sums over all members."""
 
     whole: Gaussian
-    member: int
 
     @classmethod
     def of(cls, whole: Gaussian, member: int) -> WithoutNormal:
         """Leave a member out; `whole` has at least one other, with one weight for all rows."""
-        kept = like(np.array([at for at in range(whole.n_members) if at != member]), whole.mean)
-        xp, weights = whole.xp, whole.weights
+        weights = whole.weights
         result = object.__new__(cls)
         result._set(
-            mean=xp.take(whole.mean, kept, axis=1),
-            std=xp.take(whole.std, kept, axis=1),
-            weights=None if weights is None else normalised(xp.take(as_float64(weights), kept, axis=0)),
+            mean=_others(whole, member, whole.mean),
+            std=_others(whole, member, whole.std),
+            weights=None if weights is None else normalised(_others(whole, member, as_float64(weights), 0)),
             whole=whole,
             member=member,
             notes=whole.notes,
@@ -166,10 +173,6 @@ class WithoutNormal(Gaussian):
             memo={},
         )
         return result
-
-    def __getitem__(self, rows: Any) -> WithoutNormal:
-        """Select instances."""
-        return type(self).of(self.whole[rows], self.member)
 
     def replace_rows(self, **arrays: Array) -> Gaussian:  # type: ignore[override]
         """Return the others over other, already valid rows, as a mixture of their own."""
@@ -231,24 +234,18 @@ class WithoutNormal(Gaussian):
         return rest / (1.0 - self.share)
 
 
-class WithoutDraws(Samples):
+class WithoutDraws(_Without, Samples):
     """Draws of all members but one, sorted with those of all."""
 
     whole: Samples
-    member: int
 
     @classmethod
     def of(cls, whole: Samples, member: int) -> WithoutDraws:
         """Leave a member out; `whole` has at least one other."""
-        kept = like(np.array([at for at in range(whole.n_members) if at != member]), whole.values)
         result = object.__new__(cls)
-        values = whole.xp.take(whole.values, kept, axis=1)
+        values = _others(whole, member, whole.values)
         result._set(values=values, whole=whole, member=member, notes=whole.notes, index=None, memo={})
         return result
-
-    def __getitem__(self, rows: Any) -> WithoutDraws:
-        """Select instances."""
-        return type(self).of(self.whole[rows], self.member)
 
     def replace_rows(self, **arrays: Array) -> Samples:  # type: ignore[override]
         """Return the others over other, already valid rows, as draws of their own."""

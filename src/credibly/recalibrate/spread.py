@@ -17,11 +17,10 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from credibly._arrays.checks import scalar
+from credibly._arrays.checks import require_positive_number, scalar
 from credibly._arrays.errors import InputError, Remedy, one_of
 from credibly._arrays.namespace import Array, HostArray, as_float64, like, namespace, to_host
 from credibly._arrays.row_search import count_at_most
-from credibly.credal.sets import require_positive_number
 from credibly.predictions import Gaussian, Quantiles, RealPredictions
 from credibly.recalibrate.groups import Groups, checked_groups, unseen_note, variance_between
 from credibly.recalibrate.heads import features_of_width, standardised

@@ -26,10 +26,11 @@ import numpy as np
 
 from credibly._arrays.checks import as_real, require_integer
 from credibly._arrays.doors import checked
-from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError, is_whole, require
+from credibly._arrays.errors import InputError, is_whole, require
 from credibly._arrays.namespace import HostArray, to_host
 from credibly._arrays.standard_errors import mean_error, mean_error_of_clusters
-from credibly.predictions import Classes, ClassPredictions, Dataset, Rows, as_point, as_rows
+from credibly.predictions import ClassPredictions, Dataset, Rows, as_point, as_rows
+from credibly.predictions.given import require_classes, require_one_label
 from credibly.results.base import Result, require_level
 from credibly.results.curves import MurphyCurve
 from credibly.results.estimates import Estimate
@@ -287,18 +288,9 @@ def _cluster_errors(
 
 def class_rows(rows: Rows, what: str, *, labelled: bool = True) -> tuple[Rows, ClassPredictions]:
     """Return rows of class predictions with one label each, and some of the predictions."""
-    sample = rows.example.predictions
-    if not isinstance(sample, ClassPredictions):
-        raise InputTypeError(
-            f"`{what}`", "needs class predictions", f"got {type(sample).__name__}", "Pass class predictions."
-        )
-    if labelled and (not isinstance(rows.example.batch, Classes) or rows.example.batch.weights is not None):
-        raise UnsupportedError(
-            f"`{what}`",
-            "takes one unweighted label per instance",
-            "got label counts or weights",
-            "Draw labels first, `counts.draw(rng=0)`, or leave weights out.",
-        )
+    sample = require_classes(rows.example.predictions, f"`{what}`", "Pass class predictions.")
+    if labelled:
+        require_one_label(rows.example.batch, f"`{what}`")
     return rows, sample
 
 

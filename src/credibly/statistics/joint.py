@@ -16,8 +16,8 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from credibly._arrays.checks import as_real, require_finite
-from credibly._arrays.errors import is_number, require
+from credibly._arrays.checks import as_real, require_finite, require_positive_number
+from credibly._arrays.errors import require
 from credibly._arrays.namespace import HostArray, as_float64, tiles, to_host
 from credibly._arrays.standard_errors import mean_error
 from credibly.results.estimates import Estimate
@@ -142,8 +142,7 @@ def as_joint(predictions: Any, labels: Any) -> tuple[HostArray, HostArray]:
 
 def score_table(name: JointScore, draws: HostArray, labels: HostArray, order: float = 0.5) -> HostArray:
     """Return the score of every row were its label (the first) or each of its draws the label, (n, 1 + s)."""
-    positive = is_number(order) and order > 0
-    require(positive, "must be a positive number", "Use 0.5 or 1.", order=order)
+    require_positive_number(order, "order", "Use 0.5 or 1.")
     pool = np.concatenate([labels[:, None, :], draws], axis=1)
     n, p, d = pool.shape
     of_pools = _energy if name == "energy_score" else partial(_variogram, order=order)

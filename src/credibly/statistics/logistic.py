@@ -16,7 +16,8 @@ import numpy as np
 from credibly._arrays.errors import InputError, UnsupportedError
 from credibly._arrays.namespace import HostArray, to_host
 from credibly._arrays.standard_errors import cluster_error
-from credibly.predictions import Classes, ClassPredictions, as_rows
+from credibly.predictions import ClassPredictions, as_rows
+from credibly.predictions.given import require_one_label
 from credibly.results.base import Result
 from credibly.results.estimates import Estimate
 from credibly.statistics.over_rows import gathered, require_defined
@@ -104,13 +105,7 @@ def logistic_calibration(
         raise UnsupportedError(
             "`logistic_calibration`", "is for two classes", f"got {predictions.n_classes}", remedy
         )
-    if not isinstance(rows.example.batch, Classes) or rows.example.batch.weights is not None:
-        raise UnsupportedError(
-            "`logistic_calibration`",
-            "takes one label per instance",
-            "got label counts or weights",
-            "Draw labels first: `counts.draw(rng=0)`.",
-        )
+    require_one_label(rows.example.batch, "`logistic_calibration`")
     point, batch = gathered(rows)
     p = to_host(point.probs).astype(np.float64)
     y = to_host(batch.values)[0].astype(np.float64)

@@ -12,8 +12,8 @@ import math
 from functools import partial
 from typing import Any, ClassVar
 
-from credibly._arrays.errors import is_number, require
 from credibly._arrays.namespace import Array, as_float64, device, namespace
+from credibly.results.base import require_level
 from credibly.statistics.cells import check_target, event_of
 from credibly.statistics.linear import LinearStatistic
 from credibly.statistics.protocol import CLASS_LABELS, Plan, Story, Traits
@@ -63,8 +63,7 @@ class NetBenefit(LinearStatistic):
     in_evaluations: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        inside = is_number(self.threshold) and 0 < self.threshold < 1
-        require(inside, "must lie strictly between 0 and 1", "Try 0.5.", threshold=self.threshold)
+        require_level(self.threshold, "`threshold`", "Try 0.5.")
         check_target(self)
 
     def terms(self, predictions: Any, plan: Plan) -> Outcomes:

@@ -65,12 +65,7 @@ def planned(statistics: Sequence[Statistic], rows: Rows) -> list[Planned]:
     kept = []
     for statistic in statistics:
         if statistic.traits.reduction != "sum":
-            raise UnsupportedError(
-                f"`{statistic.name}` of rows in chunks",
-                "must be a sum over instances",
-                f"it is {statistic.traits.reduction}",
-                "Gather the mean predictions first: `chunks.gather()`, n k numbers in memory.",
-            )
+            rows.at_once(f"`{statistic.name}`", f"it is {statistic.traits.reduction}")
         require_defined(statistic, rows)
         kept.append(Planned(statistic, statistic._plan(rows)))
     return kept

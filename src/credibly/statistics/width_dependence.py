@@ -12,7 +12,7 @@ from __future__ import annotations
 import dataclasses
 from typing import ClassVar
 
-from credibly._arrays.errors import is_number, require
+from credibly._arrays.checks import require_positive_number
 from credibly._arrays.namespace import Array, namespace, rows_within_budget, tiles
 from credibly.predictions import Labels, Predictions, RealPredictions
 from credibly.results.base import require_level
@@ -75,10 +75,7 @@ class WidthCoverageHSIC(Statistic):
 
     def __post_init__(self) -> None:
         require_level(self.level)
-        positive = is_number(self.bandwidth) and self.bandwidth > 0
-        require(
-            positive, "must be a positive number", "Leave it out: it is then 1.", bandwidth=self.bandwidth
-        )
+        require_positive_number(self.bandwidth, "bandwidth", "Leave it out: it is then 1.")
 
     def _bind(self, predictions: Predictions, plan: Plan) -> Bound:
         assert isinstance(predictions, RealPredictions)

@@ -6,13 +6,13 @@ from typing import Any, Literal
 
 import numpy as np
 
-from credibly._arrays.checks import require_integer
+from credibly._arrays.checks import require_integer, require_positive_number
 from credibly._arrays.errors import UnsupportedError, one_of
 from credibly._arrays.namespace import HostArray, as_float64, like, to_host
 from credibly._arrays.philox import as_seed, takes_rng
 from credibly.credal.bounds import tight_bounds
 from credibly.credal.rays import hull_ray_lengths, on_simplex, ray_lengths
-from credibly.credal.sets import DIRICHLET_SAMPLES, as_set, require_positive_number
+from credibly.credal.sets import DIRICHLET_SAMPLES, as_set
 from credibly.predictions import Belief, Ensemble, Intervals, Point
 
 _TINY = 1e-8

@@ -57,7 +57,11 @@ def test_of_a_constant_prediction_the_intercept_alone_is_the_difference_of_logit
         ([[1.0, 0.0], [0.4, 0.6]], [0, 1], "1 of 2 rows have a probability of exactly 0"),
         ([[0.8, 0.2], [0.4, 0.6]], [0, 1], "separate the labels"),
         ([[0.4, 0.6], [0.4, 0.6]], [0, 1], "or are all the same"),
-        ([[0.4, 0.6], [0.5, 0.5]], cr.LabelCounts(np.ones((2, 2), dtype=int)), "one label per instance"),
+        (
+            [[0.4, 0.6], [0.5, 0.5]],
+            cr.LabelCounts(np.ones((2, 2), dtype=int)),
+            "one unweighted label per instance",
+        ),
     ],
 )
 def test_what_has_no_slope_is_refused(probs, labels, match: str) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from credibly._arrays.errors import CrediblyError, UnsupportedError, require
+from credibly._arrays.errors import CrediblyError, require
 from credibly._arrays.philox import Seed, as_seed, takes_rng
 from credibly._arrays.progress import Progress, as_progress
 from credibly.hypotests.calibration.certificate import equivalence_test
@@ -255,12 +255,7 @@ def _require_means(chosen: Sequence[Statistic], chunks: Rows) -> None:
     """Raise for functions of all predictions: only the mean predictions of chunks are gathered."""
     for statistic in chosen:
         if statistic.traits.reduction == "opaque" and not isinstance(chunks.example.predictions, Point):
-            raise UnsupportedError(
-                f"`{statistic.name}` of rows in chunks",
-                "must be a sum over instances, or compare pairs of mean predictions",
-                "it is a function of all predictions at once",
-                "Read the rows into memory: `load`.",
-            )
+            chunks.at_once(f"`{statistic.name}`")
 
 
 CLASS_DEFAULT = "confidence_ece"

@@ -31,7 +31,8 @@ import numpy as np
 
 from credibly._arrays.errors import UnsupportedError, require
 from credibly._arrays.namespace import as_float64, namespace
-from credibly.predictions import Classes, ClassPredictions, Confidence, Dataset, Rows, as_point, as_rows
+from credibly.predictions import ClassPredictions, Confidence, Dataset, Rows, as_point, as_rows
+from credibly.predictions.given import require_one_label
 from credibly.predictions.passes import detached
 from credibly.results.base import require_level, require_margin
 from credibly.results.certificates import Certificate, EquivalenceDetails
@@ -98,13 +99,7 @@ def certificate(
     predictions = rows.example.predictions
     chosen.require_predictions(predictions)
     assert isinstance(predictions, ClassPredictions)
-    if not isinstance(rows.example.batch, Classes) or rows.example.batch.weights is not None:
-        raise UnsupportedError(
-            "a certificate",
-            "takes one unweighted label per instance",
-            "got label counts or weights",
-            "Draw labels first, `counts.draw(rng=0)`, or leave weights out.",
-        )
+    require_one_label(rows.example.batch, "a certificate")
     change = _largest_change(chosen, predictions.n_classes)
     codes = rows.cluster_codes()
     if codes is not None:  # a cluster moves the error by its size times as much as a label

@@ -20,9 +20,9 @@ from statistics import NormalDist
 from typing import Any
 
 from credibly._arrays.binomial import chance_of_as_many
-from credibly._arrays.errors import InputTypeError, UnsupportedError
 from credibly._arrays.namespace import as_float64, namespace
-from credibly.predictions import ClassPredictions, Dataset, as_point, as_rows
+from credibly.predictions import Dataset, as_point, as_rows, require_independent
+from credibly.predictions.given import require_classes
 from credibly.predictions.passes import detached
 from credibly.results.base import require_level
 from credibly.results.power import LabelPlan
@@ -31,6 +31,10 @@ from credibly.statistics.proper import top_label
 USUAL = 0.02
 """The gap that does not matter, where nothing else is asked for."""
 _MOST = 10**12
+_DESIGN_EFFECT = (
+    "Plan without clusters, and multiply by the design effect: 1 + (rows per cluster - 1) times the "
+    "correlation inside clusters. `evaluate` estimates the correlation from labelled rows."
+)
 
 
 def plan_labels(
@@ -92,22 +96,9 @@ def plan_labels(
         if size is not None:
             require_level(size, f"`{name}`", "Write 0.02 for two points.")
     rows = detached(as_rows(predictions))
-    if rows.clusters is not None:
-        raise UnsupportedError(
-            "`plan_labels`",
-            "needs independent rows",
-            "these come in clusters",
-            "Plan without clusters, and multiply by the design effect: 1 + (rows per cluster - 1) times the "
-            "correlation inside clusters. `evaluate` estimates the correlation from labelled rows.",
-        )
-    predictions = rows.example.predictions
-    if not isinstance(predictions, ClassPredictions):
-        raise InputTypeError(
-            "`plan_labels`",
-            "needs class predictions",
-            f"got {type(predictions).__name__}",
-            "Plan a test of real values with `predictive_check(...).power()`.",
-        )
+    require_independent(rows, "`plan_labels`", _DESIGN_EFFECT)
+    remedy = "Plan a test of real values with `predictive_check(...).power()`."
+    predictions = require_classes(rows.example.predictions, "`plan_labels`", remedy)
     columns = zip(*rows.map(partial(_sums, gap or 0.0)), strict=True)
     confidence, variance, below, above = (sum(column) / rows.n for column in columns)
     normal = NormalDist()

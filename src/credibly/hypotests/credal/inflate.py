@@ -11,12 +11,13 @@ from typing import Any
 
 import numpy as np
 
+from credibly._arrays.checks import require_positive_number
 from credibly._arrays.errors import InputError, one_of
 from credibly._arrays.namespace import HostArray
 from credibly._arrays.philox import Seed, as_seed, takes_rng
 from credibly._arrays.progress import Progress, as_progress, tell
 from credibly.credal.enlargement import By, enlarged
-from credibly.credal.sets import CredalSet, as_set, require_positive_number
+from credibly.credal.sets import CredalSet, as_set
 from credibly.hypotests.credal.witness import witness_test
 from credibly.learners.points import DRAWS
 from credibly.predictions import Point, as_predictions, cluster_codes, paired

@@ -75,6 +75,7 @@ from credibly.predictions import (
     label_dtype,
     one_rater,
 )
+from credibly.predictions.given import require_classes
 from credibly.predictions.quantiles import positions
 from credibly.predictions.samples import Pool
 from credibly.statistics.mixture_tables import TABLE_BYTES
@@ -542,13 +543,8 @@ def observed_classes(
     predictions: Predictions, labels: Any, test: str, seed: Seed
 ) -> tuple[Classes, tuple[str, ...]]:
     """Return one class per instance, and a note if it was drawn from several raters."""
-    if not isinstance(predictions, ClassPredictions):
-        raise InputTypeError(
-            f"`{test}`",
-            "needs class predictions",
-            f"got {type(predictions).__name__}",
-            "Test real-valued predictions with `calibration_test` or `predictive_check`.",
-        )
+    remedy = "Test real-valued predictions with `calibration_test` or `predictive_check`."
+    predictions = require_classes(predictions, f"`{test}`", remedy)
     rows, notes = one_rater(InMemory(Dataset(predictions, labels)), seed)
     batch = rows.example.batch
     assert isinstance(batch, Classes)
