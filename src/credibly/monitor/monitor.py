@@ -35,6 +35,7 @@ from credibly.monitor.process import OVERALL, Process
 from credibly.monitor.waiting import Waiting
 from credibly.predictions import Dataset, LabelCounts, as_rows
 from credibly.predictions.clusters import as_ids
+from credibly.predictions.given import require_unweighted
 from credibly.results.base import jsonable, require_level
 from credibly.results.monitor import GroupEvidence, MonitorResult, Suspect, Tracked, tracked_name
 
@@ -451,10 +452,8 @@ class Monitor:
 
     def _begin(self, chunk: Dataset) -> dict[str, HostArray]:
         """Check rows, choose the bets at the first ones, and return which rows are in every group."""
-        if chunk.labels is not None and chunk.batch.weights is not None:
-            raise UnsupportedError(
-                "a monitor", "counts every row once", "these have sample weights", "Leave out the weights."
-            )
+        if chunk.labels is not None:
+            require_unweighted(chunk.batch, "a monitor")
         if self._book is None:
             self._book = Book.of(chunk.predictions, self._wanted)
             self._classes = chunk.classes

@@ -335,10 +335,15 @@ def require_single(some: Dataset, what: str, *, weighted: bool = False) -> None:
             f"got {type(some.predictions).__name__}",
             remedy_without_probs(some.predictions, "Pass predictions first, then labels."),
         )
-    if some.batch.weights is not None and not weighted:
-        raise UnsupportedError(
-            what, "counts every instance once", "these have sample weights", "Leave out the weights."
-        )
+    if not weighted:
+        require_unweighted(some.batch, what)
+
+
+def require_unweighted(labels: Labels, what: str) -> None:
+    """Raise in the name of `what` if instances have weights."""
+    if labels.weights is not None:
+        evidence, remedy = "these have sample weights", "Leave out the weights."
+        raise UnsupportedError(what, "counts every instance once", evidence, remedy)
 
 
 def require_classes(predictions: Predictions, what: str, remedy: str) -> ClassPredictions:

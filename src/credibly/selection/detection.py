@@ -24,9 +24,8 @@ from typing import Any
 
 import numpy as np
 
-from credibly._arrays.checks import as_array
 from credibly._arrays.errors import InputError, is_number, one_of, require, require_positive
-from credibly._arrays.namespace import HostArray, is_array, to_host
+from credibly._arrays.namespace import HostArray, to_host
 from credibly._arrays.philox import Seed, Stream, Uniforms, as_seed, takes_rng
 from credibly._arrays.standard_errors import mean_error
 from credibly.credal import lower_entropy, nonspecificity, size, uncertainty, upper_entropy
@@ -36,6 +35,7 @@ from credibly.results.base import Result
 from credibly.results.estimates import Estimate
 from credibly.selection.decisions import class_rows
 from credibly.statistics.proper import top_label
+from credibly.statistics.risk_coverage import one_number_each
 
 FEWEST = 30
 """Events, and others, below which no interval is given: with 27 events 91 to 92 % of them held the truth."""
@@ -298,7 +298,7 @@ def _measured(rows: Any, sample: ClassPredictions, by: Any) -> dict[str, HostArr
     """Return the uncertainties of all instances by name."""
     if isinstance(by, Mapping):
         require(by, "must name at least one", "Name one.", by=by)
-        return {str(name): _numbers(numbers, rows.n, str(name)) for name, numbers in by.items()}
+        return {str(name): one_number_each(numbers, rows.n, str(name)) for name, numbers in by.items()}
     known = OF_ALL if isinstance(sample, Point) else {**OF_ALL, **OF_SETS}
     if isinstance(sample, Confidence):  # a margin or an entropy would count low confidence as sure
         known = {"confidence": _confidence}
@@ -338,24 +338,9 @@ def _mistakes(chunk: Dataset) -> HostArray:
 
 
 def _flags(values: Any, n: int, name: str) -> HostArray:
-    flags = _numbers(values, n, name)
+    flags = one_number_each(values, n, name)
     require(np.isin(flags, (0.0, 1.0)).all(), "must be true or false", "Pass booleans.", **{name: values})
     return np.asarray(flags == 1.0)
-
-
-def _numbers(values: Any, n: int, name: str) -> HostArray:
-    """Return one number per instance, checked."""
-    numbers = as_array(values, name) if not is_array(values) else to_host(values)
-    if numbers.shape != (n,) or numbers.dtype.kind not in "fiub":
-        raise InputError(
-            f"`{name}`",
-            f"must hold one number per prediction ({n})",
-            f"got {numbers.dtype} of shape {numbers.shape}",
-            "Pass an array (n,).",
-        )
-    if np.isnan(numbers.astype(np.float64)).any():
-        raise InputError(f"`{name}`", "must be numbers", "got NaN", "Leave such instances out.")
-    return numbers.astype(np.float64)
 
 
 def _refused(error: dict[str, Any], why: str | None) -> dict[str, Any]:

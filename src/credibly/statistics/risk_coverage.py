@@ -102,7 +102,7 @@ def risk_coverage_curve(
     parts = list(rows.map(_answers))
     answered, loss = (np.concatenate([part[at] for part in parts]) for at in (0, 1))
     notes = tuple(dict.fromkeys(note for part in parts for note in part[2]))
-    sureness = answered if confidence is None else _given(confidence, len(answered))
+    sureness = answered if confidence is None else one_number_each(confidence, len(answered), "confidence")
     n = len(loss)
     weight = np.cumsum((1.0 / np.arange(1.0, n + 1.0))[::-1])[::-1]  # 1/i + ... + 1/n
     order = _descending(sureness, rows.example.batch.values)
@@ -152,22 +152,20 @@ def _answers(chunk: Dataset) -> tuple[HostArray, HostArray, tuple[str, ...]]:
     return answered, 1.0 - to_host(bound.contributions(chunk.batch))[0], notes
 
 
-def _given(confidence: Any, n: int) -> HostArray:
-    """Return the caller's order, checked."""
+def one_number_each(given: Any, n: int, name: str) -> HostArray:
+    """Return one number per prediction, (n,), as the argument `name` gives them."""
     try:
-        values = to_host(confidence) if is_array(confidence) else np.asarray(confidence)
+        values = to_host(given) if is_array(given) else np.asarray(given)
     except ValueError:  # rows of different lengths
-        values = np.asarray(confidence, dtype=object)
+        values = np.asarray(given, dtype=object)
     if values.shape != (n,) or values.dtype.kind not in "fiub":
+        evidence = f"got {values.dtype} of shape {values.shape}"
         raise InputError(
-            "`confidence`",
-            f"must hold one number per prediction ({n})",
-            f"got {values.dtype} of shape {values.shape}",
-            "Pass an array (n,), larger for surer predictions.",
+            f"`{name}`", f"must hold one number per prediction ({n})", evidence, "Pass an array (n,)."
         )
     if np.isnan(values).any():
         evidence = f"row {int(np.isnan(values).argmax())} is NaN"
-        raise InputError("`confidence`", "must be numbers", evidence, "Give the confidence of every row.")
+        raise InputError(f"`{name}`", "must be numbers", evidence, "Leave out rows without a number.")
     return values.astype(np.float64)
 
 

@@ -16,12 +16,11 @@ from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
-from credibly._arrays.checks import require_integer
+from credibly._arrays.checks import require_integer, require_positive_number
 from credibly._arrays.errors import InputError, one_of
 from credibly._arrays.namespace import Array, HostArray, is_torch, like, to_host
 from credibly._arrays.philox import Stream
 from credibly._arrays.progress import Progress, share_of
-from credibly.credal.sets import require_positive_number
 from credibly.learners.basis import Basis, FittedBasis
 from credibly.learners.linear import FittedWeights, Learner, Lesson
 from credibly.learners.points import Points

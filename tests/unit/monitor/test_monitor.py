@@ -378,7 +378,7 @@ def test_bad_input_is_refused() -> None:
     with pytest.raises(cr.InputError, match="class"):
         monitor.update(stream(10)[0], np.full(10, 7))
     data = cr.Dataset(cr.Point(stream(10)[0]), stream(10)[1], weights=np.ones(10))
-    with pytest.raises(cr.UnsupportedError, match="counts every row once"):
+    with pytest.raises(cr.UnsupportedError, match="counts every instance once"):
         monitor.update(data)
     assert monitor.state() == before
     monitor.expect(stream(10)[0], ids=range(10))

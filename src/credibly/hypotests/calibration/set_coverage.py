@@ -48,6 +48,7 @@ from credibly.predictions import (
     as_rows,
 )
 from credibly.predictions.clusters import Clusters, as_names
+from credibly.predictions.given import require_unweighted
 from credibly.predictions.prediction_sets import require_claimed
 from credibly.results.base import Tail
 from credibly.results.coverage import SetCoverage, Strata
@@ -281,10 +282,7 @@ def _facts(claimed: float, rows: Dataset) -> _Facts:
     predictions, batch = rows.predictions, rows.batch
     features = rows.features
     arguments = (rows.groups, to_host(features) if is_array(features) else features)
-    if batch.weights is not None:
-        raise UnsupportedError(
-            "`set_coverage`", "counts every instance once", "got sample weights", "Leave them out."
-        )
+    require_unweighted(batch, "`set_coverage`")
     central = isinstance(predictions, RealPredictions)
     if isinstance(predictions, RealPredictions):
         predictions = PredictionIntervals(*central_interval(predictions, claimed), claimed)
