@@ -16,9 +16,9 @@ PAGE = Path(__file__).resolve().parents[1] / "docs" / "rights.md"
 
 HEAD = """# Which statistic takes what
 
-Every statistic is tried on a few rows of every kind of predictions, and this table says what it takes and
-gives. The same table answers in code, `cr.statistics.rights("brier")`, and refusals name the statistics that
-have the right.
+This table says which data every statistic accepts and what it gives. It was made by trying each on a few
+rows of every kind of predictions. The same table answers in code, `cr.statistics.rights("brier")`, and
+refusals name the statistics that have the right.
 
 - **weights**: `sample_weight=`; **label counts**: several raters per instance, `LabelCounts`.
 - **tests**: labels can be drawn for it, so `calibration_test` and `predictive_check` take it; **clusters**:

@@ -29,9 +29,10 @@ COVERAGE = 0.95
 
 INTRODUCTION = """# Error rates, measured
 
-Every public test and every interval, in worlds whose truth is known. Where the hypothesis is true, a test
-at level 5 % may reject in 5 % of all data sets: *size* is how often it did. Where the hypothesis is false,
-*power* is how often it rejected at 5 %. A 95 % interval should hold the truth in 95 % of all data sets:
+This page shows how often every test raises a false alarm and finds a real fault, and how often every
+interval holds the truth, in simulated worlds whose truth is known. If the hypothesis is true, a test at
+level 5 % may reject in 5 % of all data sets: *size* is how often it did. If the hypothesis is false, *power*
+is how often it rejected at 5 %. A 95 % interval should hold the truth in 95 % of all data sets:
 *coverage* is how often it did, among those in which one was offered.
 
 The table has one row per test or interval: the median over all its worlds and settings, with the smallest

@@ -380,6 +380,8 @@ def _require_lengths(content: Content) -> None:
             raise InputError(f"`{name}`", one_each, "got a single value", "Check it.")
         if ROLES[name].per == "instance" and array.shape[0] != n:
             remedy = "Check that both come from the same split."
+            if name == "y" and array.shape[0] > n:
+                remedy += " If several people labelled each row, name the columns id, rater and label."
             if leading.ndim > 1 and leading.shape[1] == array.shape[0]:
                 remedy = "The predictions look transposed: instances come first."
                 if content.has_members:

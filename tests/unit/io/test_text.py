@@ -330,6 +330,13 @@ def test_missing_numbers_in_tables_are_rows(tmp_path: Path) -> None:
     assert caught.value.rows == [1]
 
 
+def test_annotations_without_ids_are_told_which_columns_make_them_some(tmp_path: Path) -> None:
+    predictions = write(tmp_path, "p_cat,p_dog\n0.25,0.75\n0.5,0.5\n", "predictions.csv")
+    lines = "text,worker_id,answer\n1,ann,cat\n1,bob,dog\n2,ann,dog\n"
+    with pytest.raises(cr.InputError, match="name the columns id, rater and label"):
+        cr.load(predictions, labels=write(tmp_path, lines, "annotations.csv"))
+
+
 def test_what_is_no_table_is_refused() -> None:
     pytest.importorskip("narwhals", reason="tables are read through narwhals")
     with pytest.raises(cr.InputTypeError, match="must be a path or a table"):
