@@ -68,12 +68,15 @@ def raters_file(typed: Typed) -> None:
                     _row("disagreement", names[place], getattr(pairs.per_class, name)[place], None)
                     for name in DISAGREEMENT
                 ]
+    verdicts = [] if stated is None else [(stated.verdict(), stated.sentence())]
+    verdicts += [] if people is None else [(people[1].verdict(), people[1].sentence())]
+    if output.terminal and verdicts:
+        output.pairs(verdicts)
     output.table(
         Table(COLUMNS, rows, frozenset({"interval"})), shown=("part", "term", "value", "interval", "plugin")
     )
-    said = [] if stated is None else [stated.sentence()]
-    said += [] if people is None else [people[1].sentence()]
-    output.notes(map(with_flags, dict.fromkeys((*said, *loss.notes, *pairs.notes))))
+    sentences = [] if output.terminal else [sentence for _, sentence in verdicts]
+    output.notes(map(with_flags, dict.fromkeys((*sentences, *loss.notes, *pairs.notes))))
 
 
 def _ignorance(data: Rows, typed: Typed) -> Ignorance | None:

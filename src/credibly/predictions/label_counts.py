@@ -17,6 +17,7 @@ from credibly._arrays.checks import (
 )
 from credibly._arrays.errors import InputError, InputTypeError, require
 from credibly._arrays.namespace import Array, HostArray, as_float64, is_array, like, namespace, to_host
+from credibly._arrays.notes import counted
 from credibly._arrays.philox import as_seed
 from credibly._arrays.sums import count_cells
 from credibly.predictions.base import Predictions
@@ -166,7 +167,7 @@ class LabelCounts(Predictions):
                 "annotations",
                 "must give one label per instance and rater",
                 f"rater {people[who[where]]!s} labelled instance {unique[row[where]]!s} in two ways "
-                f"({twice.size} conflicts)",
+                f"({counted(twice.size, 'conflict')})",
                 "Keep one of them, or give the second pass a rater name of its own.",
             )
         counts = np.zeros((unique.size, n_classes), dtype=np.int64)

@@ -19,9 +19,9 @@ from typing import Any
 import numpy as np
 
 from credibly._arrays.errors import UnsupportedError
-from credibly._arrays.namespace import HostArray, to_host
+from credibly._arrays.namespace import HostArray, tiles, to_host
 from credibly._arrays.notes import counted
-from credibly._arrays.standard_errors import cluster_refusal, mean_error
+from credibly._arrays.standard_errors import mean_error
 from credibly.predictions import LabelCounts
 from credibly.raters.annotators import annotations_of, tallies_of
 from credibly.results.agreement import Agreement
@@ -29,6 +29,7 @@ from credibly.results.estimates import Estimate, Estimates
 
 _MOST_PAIRS = 100
 _MOST_CELLS = 2_000_000
+_TILE_ELEMENTS = 2**22
 
 
 def agreement(counts: LabelCounts) -> Agreement:
@@ -134,24 +135,37 @@ def _estimate(name: str, value: Combined, adds: Combined, counts: LabelCounts) -
     if not np.isfinite(whole):
         why = "all labels are of one class, so chance agreement is 1"
         return Estimate(name, float("nan"), None, n, interval_refusal=why)
-    away = value(total - added) - whole
-    variance = (n - 1) / n * float(((away - away.mean()) ** 2).sum()) if n > 1 else 0.0
-    degrees = None
-    refusal = cluster_refusal(0.0, n)
-    if counts.rater_of is not None:
-        rest = np.array(list(_sums_without(counts, added, total, adds)))
-        number = len(rest)
-        if number > 1:
-            of_raters = value(rest) - whole
-            between = (number - 1) / number * float(((of_raters - of_raters.mean()) ** 2).sum())
-            less = np.maximum(tallies[:, None, :] - np.eye(tallies.shape[1]), 0.0)
-            single = value(total - added[:, None, :] + adds(less)) - whole
-            variance += max(0.0, between - float((tallies * single**2).sum()))
-            degrees = float(number - 1)
-    if not np.isfinite(variance):
-        refusal = "the value is not defined without some instance or rater"
-    error = float(np.sqrt(variance)) if np.isfinite(variance) and n > 1 else None
-    return Estimate(name, whole, error, n, interval_refusal=refusal, degrees_of_freedom=degrees)
+    moved = value(total - added) - whole
+    if not np.isfinite(moved).all():
+        why = "the value is not defined without some instance"
+        return Estimate(name, whole, None, n, interval_refusal=why)
+    error = mean_error((1.0 - n) * moved)  # whose spread is that of the jackknife
+    if counts.rater_of is None or error["stderr"] is None:
+        return Estimate(name, whole, n=n, **error)
+    moved = value(np.array(list(_sums_without(counts, added, total, adds)))) - whole
+    number = len(moved)
+    if number > 1 and np.isfinite(moved).all():
+        between = (number - 1) / number * float(((moved - moved.mean()) ** 2).sum())
+        crossed = max(0.0, between - _label_variance(tallies, added, total, whole, value, adds))
+        error["stderr"] = float(np.sqrt(error["stderr"] ** 2 + crossed))
+        error["degrees_of_freedom"] = float(number - 1)
+    elif number > 1:
+        error["interval_refusal"] = "the value is not defined without some rater"
+    return Estimate(name, whole, n=n, **error)
+
+
+def _label_variance(
+    tallies: HostArray, added: HostArray, total: HostArray, whole: float, value: Combined, adds: Combined
+) -> float:
+    """Return the jackknife variance over single labels."""
+    row, label = np.nonzero(tallies)
+    variance = 0.0
+    for part in tiles(row.size, _TILE_ELEMENTS // tallies.shape[1]):
+        rest = tallies[row[part]]
+        rest[np.arange(len(rest)), label[part]] -= 1.0
+        moved = value(total - added[row[part]] + adds(rest)) - whole
+        variance += float((tallies[row[part], label[part]] * moved**2).sum())
+    return variance
 
 
 def _sums_without(counts: LabelCounts, added: HostArray, total: HostArray, adds: Combined) -> Any:

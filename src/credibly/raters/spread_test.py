@@ -172,6 +172,11 @@ def tested_spread(
     pair: Paired, statistics: Sequence[str], n_resamples: int, seed: Seed
 ) -> HypotestResult[SpreadDetails]:
     """Return the test of the spread, and of raters where they are known."""
+    most = labels_per_row(pair.counts)[1]
+    for name in statistics:
+        if MOMENTS.get(name, 2) > most:
+            rule, evidence = f"needs instances with {MOMENTS[name]} labels", f"none has more than {most}"
+            raise UnsupportedError(f"{name!r}", rule, evidence, "Ask for further labels, or leave it out.")
     law, tallies = pair.law, to_host(pair.counts.counts)
     wanted = tuple(dict.fromkeys((*statistics, "spread_score")))  # which tells the direction
     values = _replicate_values(law, tallies, wanted, n_resamples, seed)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 
 import numpy as np
 
@@ -86,8 +87,10 @@ class Agreement(Result):
         return np.asarray(np.divide(table, total, out=np.full_like(table, np.nan), where=total > 0))
 
     def __str__(self) -> str:
-        lines = [f"{self.krippendorff}"]
-        lines.append(f"fleiss: {self.fleiss_refusal}" if self.fleiss is None else f"{self.fleiss}")
+        defined = math.isfinite(self.krippendorff.value)
+        lines = [f"{self.krippendorff}" if defined else f"krippendorff: {self.krippendorff.interval_refusal}"]
+        if defined:
+            lines.append(f"fleiss: {self.fleiss_refusal}" if self.fleiss is None else f"{self.fleiss}")
         if self.raters is not None and self.by_rater is not None and self.alpha_without is not None:
             order = np.argsort(self.by_rater.value, kind="stable")
             low, *_, high = (*order[:1], *order[-1:])

@@ -206,7 +206,6 @@ class Ignorance(Result):
     def facts(self, level: float = 0.05) -> dict[str, Any]:
         """Return what the sentence is made of."""
         share, details = self.supported_share, self.test.details
-        differ = details.rater_pvalue is not None and details.rater_pvalue <= level
         return {
             "stated": self.stated_share.value,
             "supported": share.value,
@@ -218,7 +217,7 @@ class Ignorance(Result):
             "mean_pvalue": self.mean_test.deciding_pvalue,
             "mean_word": self.mean_test.verdict(level),
             "mean_share": max(0.0, self.mean_part.value) / max(self.supported.value, 1e-12),
-            "raters_pvalue": details.rater_pvalue if differ else None,
+            "raters_pvalue": None if details.crossed_pvalue is None else details.rater_pvalue,
         }
 
     def __str__(self) -> str:

@@ -14,6 +14,7 @@ from unit.cli.runs import FAST, World
 if sys.platform == "win32":
     pytest.skip("pseudo-terminals need a POSIX system", allow_module_level=True)
 
+import credibly as cr
 from unit.cli.terminal import Screen, Shown, in_terminal, one_by_one
 
 pytestmark = pytest.mark.slow  # the command runs in a process of its own
@@ -37,6 +38,8 @@ def data(world: World, tmp_path_factory: pytest.TempPathFactory) -> Path:
     np.savez(made / "overconfident.npz", probs=world.overconfident, y=world.labels)
     classes = np.array(["a", "b\x1b[2J", "[bold red]c"])
     np.savez(made / "names.npz", probs=world.calibrated, y=world.labels, classes=classes)
+    members = cr.Ensemble.from_logits(np.random.default_rng(0).normal(size=(60, 4, 2)))
+    np.savez(made / "rated.npz", probs=members.probs, raters=np.arange(180).reshape(60, 3) % 2)
     return made
 
 
@@ -56,6 +59,7 @@ def screens(data: Path) -> dict[str, Screen]:
             "names": Shown(["inspect", data / "names.npz"], 150),
             "convert": Shown(["convert", file, data / "x.csv"], 200),
             "error": Shown(["test", data / "none.npz"], 300),
+            "raters": Shown(["raters", data / "rated.npz", "--n-resamples", 99, "--quiet"], 120),
             "report": Shown(["report", file, "--out", data / "r.html", "--statistic", "brier", *FAST], 100),
         }
     )
@@ -85,6 +89,14 @@ def test_test_shows_everything_of_a_verdict(screens: dict[str, Screen]) -> None:
         assert part in screen.text
     assert " to " in screen.text  # intervals in words
     assert screen.coloured
+
+
+def test_raters_begins_with_what_was_found(screens: dict[str, Screen]) -> None:
+    answers, numbers = screens["raters"].text.split(RULE, 1)
+    assert "It says" in answers
+    assert "raters" in answers
+    assert "irreducible" in numbers
+    assert "It says" not in numbers
 
 
 def test_no_color_is_honoured(screens: dict[str, Screen]) -> None:

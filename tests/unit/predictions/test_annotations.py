@@ -79,7 +79,7 @@ def test_the_long_table_of_the_same_annotations() -> None:
 
 
 def test_conflicting_annotations_are_named() -> None:
-    with pytest.raises(cr.InputError, match=r"rater b labelled instance y in two ways \(1 conflicts\)"):
+    with pytest.raises(cr.InputError, match=r"rater b labelled instance y in two ways \(1 conflict\)"):
         cr.LabelCounts.from_annotations(["x", "y", "y"], ["a", "b", "b"], [0, 1, 0], n_classes=2)
 
 

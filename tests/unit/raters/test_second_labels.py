@@ -296,6 +296,7 @@ def test_raters_who_differ_widen_errors_and_are_said() -> None:
     assert crossed["degrees_of_freedom"] == raters - 1
     found = cr.raters.ignorance(cr.Dirichlet(6 * mean + 0.01), counts, n_resamples=99, rng=0)
     assert "Raters differ" in found.sentence()
+    assert "Raters differ" in found.sentence(1e-6)  # the interval allows for them at any level
     assert found.test.deciding_pvalue >= found.test.details.crossed_pvalue
     assert found.mean_test.deciding_pvalue >= found.mean_test.details.crossed_pvalue
     assert "spread" not in found.mean_test.sentence()
@@ -372,6 +373,56 @@ def test_agreement_of_single_raters() -> None:
     assert single.fleiss.stderr is None
     with pytest.raises(cr.InputError, match=r"one entry per prediction \(2\)"):
         cr.raters.leaving_raters_out([[0.5, 0.5]] * 2, counts, cr.brier)
+
+
+def test_agreement_without_an_error_says_why() -> None:
+    alike = cr.raters.agreement(cr.LabelCounts.from_table(np.zeros((10, 3)), n_classes=2))
+    assert str(alike).startswith("krippendorff: all labels are of one class")
+    assert "nan" not in str(alike)
+    perfect = cr.raters.agreement(
+        cr.LabelCounts.from_table(np.arange(30).reshape(10, 3) // 3 % 2, n_classes=2)
+    )
+    assert perfect.krippendorff.value == 1.0
+    assert not perfect.krippendorff.has_interval  # 1 to 1 would claim what ten instances cannot show
+    rare = np.zeros((200, 3), dtype=int)
+    rare[0], rare[1] = 1, [0, 0, 1]
+    assert (
+        "decide"
+        in cr.raters.agreement(cr.LabelCounts.from_table(rare, n_classes=2)).krippendorff.interval_refusal
+    )
+
+
+def test_errors_of_agreement_leave_out_instances_raters_and_labels() -> None:
+    rng = np.random.default_rng(4)
+    table = (rng.random((12, 4)) < rng.random((12, 1))).astype(float)
+    table[rng.random(table.shape) < 0.2] = np.nan
+    table[np.isnan(table).sum(axis=1) > 2, :2] = 1.0
+    whole = cr.raters.agreement(cr.LabelCounts.from_table(table, n_classes=2)).krippendorff
+
+    def away(cells: np.ndarray) -> float:
+        kept = cells[(~np.isnan(cells)).sum(axis=1) > 1]
+        return (
+            cr.raters.agreement(cr.LabelCounts.from_table(kept, n_classes=2)).krippendorff.value - whole.value
+        )
+
+    rows = np.array([away(np.delete(table, row, axis=0)) for row in range(12)])
+    raters = np.array([away(np.delete(table, rater, axis=1)) for rater in range(4)])
+    labels = 0.0
+    for row, rater in np.argwhere(~np.isnan(table)):
+        cells = table.copy()
+        cells[row, rater] = np.nan
+        labels += away(cells) ** 2
+    of_rows = 11 / 12 * ((rows - rows.mean()) ** 2).sum()
+    of_raters = 3 / 4 * ((raters - raters.mean()) ** 2).sum()
+    assert whole.stderr == pytest.approx(math.sqrt(of_rows + max(0.0, of_raters - labels)))
+    assert whole.degrees_of_freedom == 3
+
+
+def test_moments_need_as_many_labels() -> None:
+    belief, counts = cr.Dirichlet(np.ones((20, 2))), cr.LabelCounts(np.tile([2, 1], (20, 1)))
+    assert cr.raters.spread_test(belief, counts, statistics=["third_moments"], n_resamples=19, rng=0).n == 20
+    with pytest.raises(cr.UnsupportedError, match="needs instances with 4 labels; none has more than 3"):
+        cr.raters.spread_test(belief, counts, statistics=["fourth_moments"])
 
 
 def test_four_labels_and_moments_are_unbiased() -> None:
