@@ -1,10 +1,11 @@
 """Recalibrations of real values by their location and spread, for all rows or by group.
 
-    centre'  = centre + a_0 + a_1 (centre - mean centre) + a_g               shift, slope, group
+    centre'  = centre + (a_0 + a_g) spread^e + a_1 (centre - mean centre)    shift, group, slope
     spread'  = spread exp(b_0 + b_1 (log spread - its mean) + b_g)           scale, spread, group
 
 a and b maximise the normal likelihood of y - centre, by Fisher scoring; what a group has of its own is pulled
-towards 0, by more the fewer rows it has and the less groups differ.
+towards 0, by more the fewer rows it has and the less groups differ. e is 0 or 1: shifts are equal, or a
+number of stated spreads, whichever explains more of the labels.
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ FREE = 1e-8
 """Penalty on what all rows share, in observations."""
 _STEPS, _SMALL_STEP, _LARGEST_STEP = 25, 1e-8, 1.0
 _LEAST_VARIANCE = 1e-9
+_TIE = 1e-9
 _GRID = 199
 _LEAST_SPREAD, _ROUNDING = 1e-6, 1e-12  # of a row, as a share of the largest; and of its mean
 _DRAWS = 4.0  # that the typical spread counts for
@@ -101,26 +103,30 @@ class LocationFit:
         Coefficients, those of groups last.
     middle : tuple of float
         Mean centre and mean logarithm of the spread in the fit.
+    follows : float
+        The power of the spread that shifts follow, 0 or 1.
     """
 
     terms: tuple[str, ...]
     centre: HostArray
     spread: HostArray
     middle: tuple[float, float]
+    follows: float = 0.0
 
     def moved(self, mu: HostArray, sd: HostArray, groups: HostArray | None) -> tuple[HostArray, HostArray]:
         """Return centres and spreads after the repair."""
-        of_centre, of_spread, _, _ = _design(mu, sd, groups, self.terms, self.middle)
-        return mu + of_centre @ self.centre, sd * np.exp(of_spread @ self.spread)
+        design = _design(mu, sd, groups, self.terms, self.middle, self.follows)
+        return mu + design.of_centre @ self.centre, sd * np.exp(design.of_spread @ self.spread)
 
 
 class _Design(NamedTuple):
-    """The columns of centre and of log spread, and the penalties of both."""
+    """The columns of centre and of log spread, the penalties of both, and what shifts are counted in."""
 
     of_centre: HostArray
     of_spread: HostArray
     lax: HostArray
     tight: HostArray
+    unit: HostArray
 
 
 def _design(
@@ -129,26 +135,27 @@ def _design(
     groups: HostArray | None,
     terms: tuple[str, ...],
     middle: tuple[float, float],
+    follows: float,
 ) -> _Design:
-    ones = np.ones((len(mu), 1))
+    shifts = sd[:, None] ** follows
     made = []
-    for constant, slope, value in (
-        ("shift", "slope", mu - middle[0]),
-        ("scale", "spread", np.log(sd) - middle[1]),
+    for constant, slope, value, unit in (
+        ("shift", "slope", mu - middle[0], shifts),
+        ("scale", "spread", np.log(sd) - middle[1], np.ones_like(shifts)),
     ):
         columns, penalties = [np.empty((len(mu), 0))], []
         if constant in terms:
-            columns.append(ones)
+            columns.append(unit)
             penalties.append([FREE])
         if slope in terms:
             columns.append(value[:, None])
             penalties.append([FREE * float(value @ value) / len(mu) or 1.0 if slope == "slope" else 1.0])
         if constant in terms and groups is not None:
-            columns.append(groups)
+            columns.append(unit * groups)
             penalties.append([OWN] * groups.shape[1])
         made.append((np.hstack(columns), np.concatenate([*penalties, []])))
     (of_centre, lax), (of_spread, tight) = made
-    return _Design(of_centre, of_spread, lax, tight)
+    return _Design(of_centre, of_spread, lax, tight, shifts[:, 0])
 
 
 def fit_location(
@@ -162,24 +169,41 @@ def fit_location(
     """Maximise the normal likelihood over centre and spread in turn; pull groups towards all rows."""
     total = weight.sum()
     middle = float(weight @ mu / total), float(weight @ np.log(sd) / total)
-    design = _design(mu, sd, groups, terms, middle)
+    follows, design = 0.0, _design(mu, sd, groups, terms, middle, 0.0)
+    if "shift" in terms:
+        other = _design(mu, sd, groups, terms, middle, 1.0)
+        if _explained(mu, sd, y, weight, other) > (1.0 + _TIE) * _explained(mu, sd, y, weight, design):
+            follows, design = 1.0, other
     a, b = _scored(mu, sd, y, weight, design)
     if groups is None or not groups.shape[1]:
-        return LocationFit(terms, a, b, middle)
-    of_centre, of_spread, lax, tight = design
+        return LocationFit(terms, a, b, middle, follows)
+    of_centre, of_spread, lax, tight, unit = design
     s = sd * np.exp(of_spread @ b)
     n_groups, z = groups.shape[1], (y - mu - of_centre @ a) / s
     # penalties in observations: the variance of what one row says, over the variance between groups
     if "shift" in terms:
-        precise = weight / s**2
-        unit = float(precise.sum()) / total
-        between = variance_between(np.sqrt(unit) * a[-n_groups:], groups.T @ precise / unit)
+        precise = weight * (unit / s) ** 2
+        typical = float(precise.sum()) / total
+        between = variance_between(np.sqrt(typical) * a[-n_groups:], groups.T @ precise / typical)
         lax[-n_groups:] = max(OWN, 1.0 / max(between, _LEAST_VARIANCE))
     if "scale" in terms:
         noise = max(float(weight @ (z * z - 1.0) ** 2) / total / 4.0, _LEAST_VARIANCE)
         between = variance_between(b[-n_groups:], groups.T @ weight / noise)
         tight[-n_groups:] = 2.0 * max(OWN, noise / max(between, _LEAST_VARIANCE))
-    return LocationFit(terms, *_scored(mu, sd, y, weight, design, a, b), middle)
+    return LocationFit(terms, *_scored(mu, sd, y, weight, design, a, b), middle, follows)
+
+
+def _explained(mu: HostArray, sd: HostArray, y: HostArray, weight: HostArray, design: _Design) -> float:
+    """Return by how much the best centres lower the sum of squared errors, in stated spreads."""
+    precise = design.of_centre * (weight / sd**2)[:, None]
+    normal, sums = _in_units(precise.T @ design.of_centre, precise.T @ (y - mu))[:2]
+    return float(sums @ np.linalg.lstsq(normal, sums, rcond=None)[0])
+
+
+def _in_units(normal: HostArray, sums: HostArray) -> tuple[HostArray, HostArray, HostArray]:
+    """Return normal equations whose columns have length 1, and the lengths."""
+    length = np.sqrt(np.maximum(np.diag(normal), np.finfo(float).tiny))
+    return normal / length / length[:, None], sums / length, length
 
 
 def _scored(
@@ -192,7 +216,7 @@ def _scored(
     b: HostArray | None = None,
 ) -> tuple[HostArray, HostArray]:
     """Return the coefficients of centre and spread, by Fisher scoring from others or from 0."""
-    total, (of_centre, of_spread, lax, tight) = weight.sum(), design
+    total, (of_centre, of_spread, lax, tight, of_shift) = weight.sum(), design
     a = np.zeros(of_centre.shape[1]) if a is None else a
     b = np.zeros(of_spread.shape[1]) if b is None else b
     for _ in range(_STEPS):
@@ -200,12 +224,10 @@ def _scored(
         before = a
         if a.size:
             precise = of_centre * (weight / s**2)[:, None]
-            penalty = np.diag(lax * float(weight @ (1.0 / s**2)) / total)
+            penalty = np.diag(lax * float(weight @ (of_shift / s) ** 2) / total)
             # predictions that are all alike have a shift and no slope: the smallest solution
-            normal = of_centre.T @ precise + penalty
-            unit = np.sqrt(np.maximum(np.diag(normal), np.finfo(float).tiny))
-            scaled_sums = normal / unit / unit[:, None], precise.T @ (y - mu) / unit
-            a = np.linalg.lstsq(*scaled_sums, rcond=None)[0] / unit
+            normal, sums, length = _in_units(of_centre.T @ precise + penalty, precise.T @ (y - mu))
+            a = np.linalg.lstsq(normal, sums, rcond=None)[0] / length
         step = np.zeros(1)
         if b.size:
             square = ((y - mu - of_centre @ a) / s) ** 2
@@ -237,6 +259,9 @@ class LocationScaling(RealRecalibration):
         The groups of the fit, where there were some.
     middle : ndarray (2,)
         Mean centre and mean log spread of the fit, from which slopes are counted.
+    follows : float
+        0 where shifts are equal for all rows, 1 where they are a number of stated spreads; `fit` takes what
+        explains more of the labels.
 
     Notes
     -----
@@ -263,6 +288,7 @@ class LocationScaling(RealRecalibration):
     centre: HostArray = learned("a")
     spread: HostArray = learned("b")
     middle: HostArray = learned("pair")
+    follows: float = learned(shown=False)
     levels: tuple[str, ...] = learned_names()
     method: ClassVar[str] = "location"
     takes_groups: ClassVar[bool] = True
@@ -290,7 +316,7 @@ class LocationScaling(RealRecalibration):
         """Return the coefficients in words."""
         parts, a, b = [], list(self.centre), list(self.spread)
         if "shift" in self.terms:
-            parts.append(f"a shift of {a.pop(0):.3g}")
+            parts.append(f"a shift of {a.pop(0):.3g}{' stated spreads' * bool(self.follows)}")
         if "slope" in self.terms:
             parts.append(f"a slope of {1.0 + a.pop(0):.3g}")
         if "scale" in self.terms:
@@ -306,7 +332,7 @@ class LocationScaling(RealRecalibration):
             (1 + n_groups) * (constant in self.terms) + (slope in self.terms)
             for constant, slope in (("shift", "slope"), ("scale", "spread"))
         )
-        return {"centre": (centre,), "spread": (spread,), "middle": (2,)}
+        return {"centre": (centre,), "spread": (spread,), "middle": (2,), "follows": ()}
 
     def _fit(self, data: RealData, seen: Any) -> Convergence:
         mu, spread = moments_of(data.predictions)
@@ -320,6 +346,7 @@ class LocationScaling(RealRecalibration):
             groups = (seen.codes[:, None] == np.arange(len(seen.names))).astype(np.float64)
         fitted = fit_location(mu, sd, to_host(data.labels), data.host_weight, groups, self.terms)
         self.centre, self.spread, self.middle = fitted.centre, fitted.spread, np.array(fitted.middle)
+        self.follows = fitted.follows
 
         def mapped(rows: HostArray) -> RealPredictions:
             return self._moved(data.predictions[rows], None if seen is None else seen.take(rows))
@@ -337,7 +364,8 @@ class LocationScaling(RealRecalibration):
         if groups is not None:
             names = np.array(groups.names)[groups.codes]
             indicators = (names[:, None] == np.array(self.levels)).astype(np.float64)
-        fit = LocationFit(self.terms, self.centre, self.spread, (self.middle[0], self.middle[1]))
+        middle = self.middle[0], self.middle[1]
+        fit = LocationFit(self.terms, self.centre, self.spread, middle, self.follows)
         mu, spread = moments_of(predictions)
         sd = working_spread(predictions, spread)
         new, wide = fit.moved(mu, sd, indicators)

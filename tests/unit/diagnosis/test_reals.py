@@ -49,6 +49,7 @@ KINDS = ("Gaussian", "mixture", "draws 20", "draws 200", "quantiles 9", "quantil
         ("slope", 1, 1.15 * MEAN, SPREAD),
         ("spread", 1, MEAN, SPREAD**1.8),
         ("shift+scale", 1, MEAN + 0.4, 0.7 * SPREAD),
+        ("shift+scale", 1, MEAN + 0.4 * SPREAD, 0.7 * SPREAD),
     ],
 )
 def test_a_fault_is_named_whatever_the_kind(

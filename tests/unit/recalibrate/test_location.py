@@ -42,6 +42,21 @@ def test_all_terms_are_found_together_in_every_unit(unit: float) -> None:
         assert type(made) is type(given)
 
 
+@pytest.mark.parametrize("follows", [0.0, 1.0])
+def test_shifts_follow_the_spread_where_that_explains_more(follows: float, tmp_path: Path) -> None:
+    groups = np.array(["a", "b", "c", "d"])[np.arange(N) % 4]
+    shift = np.where(groups == "a", 0.8, 0.3) * SPREAD**follows
+    for given in kinds(MEAN + shift, SPREAD):
+        found = cr.recalibrate.LocationScaling(("shift",)).fit(
+            given[:1999], LABELS[:1999], groups=groups[:1999]
+        )
+        assert found.follows == follows
+        assert ("stated spreads" in found.describe()) == bool(follows)
+        again = cr.recalibrate.load(found.save(tmp_path / f"{type(given).__name__}.json"))
+        left = moments_of(again.apply(given, groups=groups))[0] - MEAN
+        assert np.abs(left / SPREAD**follows).mean() < 0.08  # draws state their mean within 0.06 spreads
+
+
 def test_quantiles_are_moved_around_their_mean() -> None:
     """A log-normal has its mean above its median: moving the median there would be wrong."""
     table = MEAN[:, None] + np.exp(0.6 * ndtri(LEVELS))
