@@ -16,12 +16,11 @@ from credibly._arrays.namespace import HostArray, as_float64, to_host
 from credibly._arrays.philox import Seed
 from credibly.diagnosis.choosing import Tried, Weighing
 from credibly.diagnosis.results import Claim, Effect
-from credibly.diagnosis.screen import Family, families_of
+from credibly.diagnosis.screen import Family, families_of, signed_sums
 from credibly.diagnosis.table import CLASSES, Fault
 from credibly.hypotests.calibration.lattice import Attribute
 from credibly.hypotests.resampling.loop import label_tiles
 from credibly.hypotests.resampling.replicates import Replicates
-from credibly.hypotests.resampling.wild import sign_tiles
 from credibly.predictions import Classes, Confidence, LabelCounts, Point
 from credibly.recalibrate.crossfit import cross_fitted
 from credibly.recalibrate.files import named_recalibration
@@ -207,18 +206,26 @@ class ClassSubject:
         self, shared: list[HostArray], own: list[HostArray], seed: Seed, n_resamples: int
     ) -> HostArray:
         """Return residual sums, and the same with the signs of clusters changed, (1 + b, components)."""
-        first, total, each = self.k - len(own), 0.0, []
+        weights, first, n = self.weighing.weights[:, None], self.k - len(own), len(self.probs)
+        total, mean, square = (np.zeros((n, shared[0].shape[1])) for _ in range(3))
+        each, chance = [], []
         for c, (all_classes, one) in enumerate(zip(shared, own, strict=True), start=first):
-            residual = self.weighing.weights * ((self.tested == c) - self.probs[:, c])
-            total = total + residual[:, None] * all_classes
-            each.append(residual[:, None] * one)
-        rows = np.hstack([total, *each])
+            p = self.probs[:, c : c + 1]
+            residual = weights * ((self.tested == c)[:, None] - p)
+            total += residual * all_classes
+            mean += p * all_classes
+            square += p * all_classes.astype(np.float64) ** 2
+            each.append(residual * one)
+            chance.append((weights**2 * p * (1.0 - p)).T @ one.astype(np.float64) ** 2)
+        of_shared = (weights**2 * (square - mean**2)).sum(axis=0, keepdims=True)
         assert self.weighing.clusters is not None
-        number = int(self.weighing.clusters.max()) + 1
-        added = np.zeros((number, rows.shape[1]))
-        np.add.at(added, self.weighing.clusters, rows)
-        signed = [to_host(own) @ added for _, own in sign_tiles(seed, number, n_resamples, 8 * number)]
-        return np.concatenate([added.sum(axis=0, keepdims=True), *signed])
+        return signed_sums(
+            np.hstack([total, *each]),
+            np.maximum(np.hstack([of_shared, *chance])[0], 0.0),
+            self.weighing.clusters,
+            seed,
+            n_resamples,
+        )
 
     # ---------------------------------------------------------------------------------------------- repairs
 

@@ -34,12 +34,11 @@ from credibly.diagnosis.laws import (
     slope_of_errors,
 )
 from credibly.diagnosis.results import Claim, Effect
-from credibly.diagnosis.screen import Family, families_of
+from credibly.diagnosis.screen import Family, families_of, signed_sums
 from credibly.diagnosis.table import REALS, RESCALING, Fault
 from credibly.hypotests.calibration.group_scores import central_levels, drawn_ranks, middle_ranks
 from credibly.hypotests.calibration.lattice import Attribute
 from credibly.hypotests.resampling.loop import label_tiles
-from credibly.hypotests.resampling.wild import sign_tiles
 from credibly.predictions import Dataset, Gaussian, Quantiles, RealPredictions, Reals, Samples
 from credibly.recalibrate.location import NAMES, between_levels, fit_location, moments_of, working_spread
 from credibly.recalibrate.tails import fit_skew, fit_tails
@@ -288,19 +287,10 @@ class RealSubject:
         rows = np.hstack(
             [((seen[what][0] - expected[what]) * weight)[:, None] * by for _, what, by in columns]
         )
-        assert self.weighing.clusters is not None
-        number = int(self.weighing.clusters.max()) + 1
-        added = np.zeros((number, rows.shape[1]))
-        np.add.at(added, self.weighing.clusters, rows)
-        # where an event is too rare to have happened in many clusters, they vary less than independent rows
         variance = {name: own**2 @ weights - expected[name] ** 2 for name, own in every.items()}
-        chance = [(variance[what] * weight**2) @ by**2 for _, what, by in columns]
-        least, wide = np.sqrt(np.concatenate(chance)), np.sqrt((added**2).sum(axis=0))
-        factor = np.maximum(1.0, least / np.maximum(wide, np.finfo(float).tiny))
-        signed = [
-            to_host(own) @ (factor * added) for _, own in sign_tiles(seed, number, n_resamples, 8 * number)
-        ]
-        return np.concatenate([added.sum(axis=0, keepdims=True), *signed])
+        chance = np.concatenate([(variance[what] * weight**2) @ by**2 for _, what, by in columns])
+        assert self.weighing.clusters is not None
+        return signed_sums(rows, chance, self.weighing.clusters, seed, n_resamples)
 
     # ---------------------------------------------------------------------------------------------- repairs
 

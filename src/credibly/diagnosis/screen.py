@@ -15,8 +15,10 @@ import numpy as np
 from scipy.special import chdtrc, log_ndtr
 
 from credibly._arrays.binomial import clopper_pearson
-from credibly._arrays.namespace import HostArray
+from credibly._arrays.namespace import HostArray, to_host
+from credibly._arrays.philox import Seed
 from credibly.diagnosis.table import Fault
+from credibly.hypotests.resampling.wild import sign_tiles
 
 _BOTH_TAILS = np.log(2.0)
 _ROUNDING = 1e-9
@@ -91,6 +93,38 @@ class Screened:
     pvalue: float
     interval: tuple[float, float]
     shown: str
+
+
+def signed_sums(
+    rows: HostArray, chance: HostArray, clusters: HostArray, seed: Seed, n_resamples: int
+) -> HostArray:
+    """Return sums of residuals, and the same with the signs of clusters changed, (1 + b, c).
+
+    Where an event is too rare to have happened in many clusters, they vary less than independent rows, whose
+    variance counts then.
+
+    Parameters
+    ----------
+    rows : ndarray (n, c)
+        Residuals.
+    chance : ndarray (c,)
+        Variances of their sums for independent rows.
+    clusters : ndarray (n,)
+        Number of the cluster of every row.
+    seed : Seed
+        Of the signs.
+    n_resamples : int
+        Number of replicates.
+    """
+    number = int(clusters.max()) + 1
+    added = np.zeros((number, rows.shape[1]))
+    np.add.at(added, clusters, rows)
+    wide = np.sqrt((added**2).sum(axis=0))
+    factor = np.maximum(1.0, np.sqrt(chance) / np.maximum(wide, np.finfo(float).tiny))
+    signed = [
+        to_host(signs) @ (factor * added) for _, signs in sign_tiles(seed, number, n_resamples, 8 * number)
+    ]
+    return np.concatenate([added.sum(axis=0, keepdims=True), *signed])
 
 
 OTHER = "other"
