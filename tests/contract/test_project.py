@@ -146,6 +146,15 @@ def test_an_index_page_has_whole_addresses(tmp_path: Path) -> None:
 # The wheel
 
 
+def test_every_verb_is_tried_in_the_built_package() -> None:
+    import try_package
+    from credibly.calls.verbs import VERBS
+
+    assert {verb for verb in VERBS if not any(call.startswith(verb) for call in try_package.CALLS)} <= {
+        "study"
+    }
+
+
 def build_wheel(project: Path, out: Path) -> tuple[set[str], str, str]:
     """Return the names of the files in a project's wheel, its metadata and its entry points."""
     pytest.importorskip("hatchling", reason="needs hatchling (extra `dev`)")
