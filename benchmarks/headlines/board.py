@@ -258,8 +258,8 @@ PARTS: dict[str, Callable[[World], bool]] = {
 
 INTRODUCTION = """# Is the headline true?
 
-Models with a known fault, diagnosed by `credibly.diagnose`. Written by `make headlines`, from one
-state of the code.
+This page shows how often the first sentence of a report is right, on models with a known fault. Written by
+`make headlines`, from one state of the code.
 
 - **Right**: share of data sets whose fault is named; a part of a double fault counts half.
 - **Direction**: the fault is right, and so are its direction, class and group.
