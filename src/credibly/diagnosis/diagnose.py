@@ -25,6 +25,7 @@ from credibly.diagnosis.results import Diagnosis, Effect, RepairGain, Word
 from credibly.diagnosis.screen import screened
 from credibly.diagnosis.table import NONE
 from credibly.hypotests.calibration.lattice import Attribute, attributes_of
+from credibly.hypotests.resampling.choices import are_drawn_labels, with_label_in_mean
 from credibly.hypotests.resampling.pvalues import require_resamples
 from credibly.predictions import (
     Dataset,
@@ -124,7 +125,13 @@ def _require_enough(rows: Dataset) -> None:
 def diagnosed(
     rows: Rows, groups: Any, level: float, n_resamples: int, seed: Seed, others: HostArray | None = None
 ) -> Diagnosis:
-    """Diagnose rows in memory; `others` are tests on the same replicates, see `screened`."""
+    """Diagnose rows in memory; `others` are tests on the same replicates, see `screened`.
+
+    The mean of a few drawn labels scatters, so it looks too sure even if the model is right. The label is a
+    further draw of a right model: given all of them together, their mean is its distribution.
+    """
+    if are_drawn_labels(rows):
+        rows = rows.changed(with_label_in_mean)
     whole = rows.loaded()
     assert whole is not None
     single = one_rater(rows, seed)[0].loaded()

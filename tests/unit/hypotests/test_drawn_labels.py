@@ -63,6 +63,15 @@ def test_an_evaluation_of_drawn_labels_tests_no_set(tmp_path: Path) -> None:
     found.report(tmp_path / "page.html")
 
 
+@pytest.mark.parametrize("m", [5, 20])
+def test_few_drawn_labels_of_a_right_model_are_no_overconfidence(m: int) -> None:
+    # the mean of 5 drawn labels says 68 % where a right model is right 55 % of the time
+    drawn, labels = world(n=400, m=m, seed=m)
+    assert cr.diagnose(cr.Ensemble(np.eye(3)[drawn]), labels, n_resamples=199).word != "conflict"
+    noise = np.random.default_rng(m).integers(3, size=400)
+    assert cr.diagnose(cr.Ensemble(np.eye(3)[drawn]), noise, n_resamples=199).word == "conflict"
+
+
 @pytest.mark.parametrize("m", [20, 50, 200])
 def test_reports_of_joint_draws(m: int, tmp_path: Path) -> None:
     rng = np.random.default_rng(m)
