@@ -11,6 +11,7 @@ import shutil
 import time
 import warnings
 from collections.abc import Iterator
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +49,42 @@ def test_missing_scores_are_dropped_on_request_and_the_advice_can_be_followed(tm
     found = cr.load(path, drop_invalid=True)
     np.testing.assert_array_equal(found.predictions.probs[:, 1], np.delete(scores, 3))
     np.testing.assert_array_equal(found.labels, np.delete(BINARY, 3))
+
+
+# Columns that hold no numbers
+
+
+@pytest.mark.parametrize("share", [0.3, 0.8])
+@pytest.mark.parametrize("gap", ["", "NA", "12.5"])
+def test_a_column_of_remarks_with_gaps_or_numbers_keeps_no_file_from_being_read(
+    share: float, gap: str, tmp_path: Path
+) -> None:
+    remarks = [gap if i < share * 60 else f"see {i}" for i in range(60)]
+    path = write_csv(tmp_path / "e.csv", score=TWO[:, 1], label=BINARY, remark=remarks)
+    np.testing.assert_array_equal(cr.load(path).labels, BINARY)
+    assert cr.load(path, groups=["remark"]).groups["remark"].tolist() == remarks
+
+
+@pytest.mark.parametrize("kind", ["dates", "months", "bins", "categories", "decimals", "gaps"])
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_columns_of_frames_may_hold_dates_and_categories(kind: str, library: str) -> None:
+    pandas = pytest.importorskip("pandas", reason="needs an extra")
+    days = pandas.date_range("2024-01-01", periods=3).repeat(20)
+    column = {
+        "dates": days,
+        "months": days.to_period("D"),
+        "bins": pandas.cut(np.arange(60), 3),
+        "categories": pandas.Categorical(NAMES),
+        "decimals": [Decimal(i % 3) for i in range(60)],
+        "gaps": pandas.array([None, 1, 2] * 20, dtype="Int64"),
+    }[kind]
+    frame = pandas.DataFrame({"p_0": TWO[:, 0], "p_1": TWO[:, 1], "label": BINARY, "day": column})
+    if library == "polars":
+        frame = pytest.importorskip("polars", reason="needs an extra").from_pandas(frame)
+    assert cr.brier(frame).value == cr.brier(TWO, BINARY).value
+    found = cr.audit(cr.load(frame, groups=["day"]), n_resamples=19, min_size=5, rng=0)
+    assert found.attributes == ("day",)
+    assert len(found.groups) > 1
 
 
 # Names

@@ -94,8 +94,10 @@ def tabulate(content: Content, options: ReadOptions, label: str | None = None) -
         for role, name in roles.items()
         if role != name
     ]
-    table = dict(columns)
     lines = "class" in roles
+    several = lines or "member" in roles
+    attributes = {f"attribute {name}": array for name, array in content.attributes.items() if several}
+    table = columns | attributes
     if lines:
         table = _spread_classes(table, roles)
     members: list[Any] | None = None
@@ -103,6 +105,7 @@ def tabulate(content: Content, options: ReadOptions, label: str | None = None) -
         table, members = _gather_members(table, roles)
     else:
         table, members = _member_columns(table, roles)
+    content.attributes |= {name.partition(" ")[2]: table.pop(name) for name in attributes}
     wide = _wide(table, roles, n_axes=1 if members is None else 2, chosen=options.columns)
     content.arrays |= wide.arrays
     content.lone, content.classes = wide.lone or content.lone, content.classes or wide.classes

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import importlib
 import json
 import math
 import pickle
 import zipfile
 from collections import Counter
+from decimal import Decimal
+from numbers import Number
 from pathlib import Path
 from typing import Any
 
@@ -65,15 +66,30 @@ def read_parquet(path: str) -> Content:
 
 
 def _column(name: str, values: list[Any], source: str) -> Array:
-    """Return a column of a typed table; missing numbers become NaN, which the checks then name."""
-    if any(isinstance(value, str) for value in values):
-        words = ["" if value is None or value != value else str(value) for value in values]
-        return text_array(source, f"column {name!r}", words)
-    if any(isinstance(value, dt.date) for value in values):  # a datetime is a date as well
-        return text_array(
-            source, f"column {name!r}", ["" if value is None else str(value) for value in values]
+    """Return a column of a typed table: numbers, lists of numbers, or all else as it is written.
+
+    Missing numbers become NaN, which the checks then name; missing text, dates and categories become "".
+    """
+    if set(map(type, values)) <= {int, float, bool}:
+        return to_array(values, name, source)
+    cells = [None if _is_missing(value) else value for value in values]
+    if all(cell is None or isinstance(cell, _NUMERIC) for cell in cells):
+        numbers = [np.nan if cell is None else cell for cell in cells]
+        return to_array(
+            [float(cell) if isinstance(cell, Decimal) else cell for cell in numbers], name, source
         )
-    return to_array([np.nan if value is None else value for value in values], name, source)
+    return text_array(source, f"column {name!r}", ["" if cell is None else str(cell) for cell in cells])
+
+
+_NUMERIC = (Number, np.generic, np.ndarray, list, tuple)
+
+
+def _is_missing(value: Any) -> bool:
+    """Tell whether a cell is None, NaN, not a time, or what pandas calls NA, which is not even unequal."""
+    try:
+        return value is None or (not isinstance(value, (list, tuple, np.ndarray)) and bool(value != value))
+    except TypeError:
+        return True
 
 
 def read_frame(frame: Any) -> Content:

@@ -23,6 +23,8 @@ from credibly.predictions.given import ROUTINE
 _DELIMITERS = {",": "comma", "\t": "tab", ";": "semicolon", "|": "bar", " ": "space"}
 _MISSING = frozenset({"", "na", "n/a", "nan", "null", "none"})
 _SAMPLE = 50
+_MISTYPED = 0.05
+"""Share of text in a column, apart from gaps, up to which it is taken for slips in numbers."""
 GZIP = b"\x1f\x8b"
 """First bytes of what gzip packed."""
 FORMULA_STARTS = ("=", "+", "-", "@")
@@ -205,10 +207,11 @@ def _typed(name: str, cells: list[tuple[int, str]], path: str, *, numeric: bool 
     named = (name.lower() in NAMES or is_any_id(name)) and not numeric
     if None not in numbers and not named:
         return np.array(numbers)
-    present = [number for number in numbers if number is None or number == number]  # blanks are either
-    text_share = present.count(None) / max(len(present), 1)
+    texts = numbers.count(None)
+    present = sum(number is None or number == number for number in numbers)  # blanks are either
+    mistyped = texts <= max(1, _MISTYPED * present) and texts < present
     role = may_hold_text(name)
-    if named or (not numeric and (role or (text_share > 0.5 and not must_hold_numbers(name)))):
+    if named or (not numeric and (role or not (mistyped or must_hold_numbers(name)))):
         return text_array(f"'{path}'", f"column {name!r}", [_unguarded(word) for word in words])
     line, cell = next(pair for pair, number in zip(cells, numbers, strict=True) if number is None)
     comma = cell.count(",") == 1 and _number(cell.replace(",", ".")) is not None
