@@ -55,18 +55,7 @@ def convert_file(typed: Typed) -> None:
         require_elsewhere(labels_beside(out), typed.file, typed.labels)
     require_target(out, overwrite=typed.overwrite)
     data = read(typed.file, typed, output)
-    written = save(
-        out,
-        data.predictions,
-        data.labels,
-        features=data.features,
-        groups=data.groups,
-        clusters=data.clusters,
-        ids=data.ids,
-        classes=data.classes,
-        meta=data.meta,
-        overwrite=typed.overwrite,
-    )
+    written = save(out, data, overwrite=typed.overwrite)
     files = {"written": str(written)}
     if out.suffix.lower() == ".npy" and data.labels is not None:
         files["labels"] = str(labels_beside(written))

@@ -19,17 +19,25 @@ import numpy as np
 
 from credibly._arrays.checks import InvalidRowsError, require_distributions
 from credibly._arrays.doors import checked
-from credibly._arrays.errors import FileError, InputError, InputTypeError, require_type
+from credibly._arrays.errors import (
+    CrediblyError,
+    FileError,
+    InputError,
+    InputTypeError,
+    require,
+    require_type,
+)
 from credibly._arrays.namespace import Array, is_array, to_host
 from credibly.io.extras import pip, require_module
 from credibly.io.labelling import text_or_numbers
-from credibly.io.loading import assemble
+from credibly.io.loading import arranged, assemble
 from credibly.io.naming import assign_roles
 from credibly.io.roles import BESIDE, KINDS, ROLES, Content, ReadOptions, membership_of, sets_of
-from credibly.io.text import FORMULA_STARTS
+from credibly.io.text import FORMULA_STARTS, read_text
 from credibly.io.writing import as_path, atomic_files, require_writable
 from credibly.predictions import (
     Belief,
+    Dataset,
     Dirichlet,
     Ensemble,
     Gaussian,
@@ -44,6 +52,7 @@ from credibly.results.base import jsonable
 
 _FIXED_TIME = (1980, 1, 1, 0, 0, 0)
 _LABELS = ("y", "label_counts")
+_TABLES = (".csv", ".tsv")
 _ONE_COLUMN = ("y", "group", "cluster", "mean", "std", "lower_end", "upper_end", "claimed", "stated")
 
 
@@ -69,8 +78,8 @@ def save(
         The extension chooses the format: .npz holds everything exactly, and so does .parquet, which needs its
         extra; .csv and .tsv hold tables of probabilities and the like; .npy holds probabilities, and labels
         go to a second file next to it: ``pred.npy`` and ``pred-labels.npy``.
-    predictions : Predictions or array
-        The predictions.
+    predictions : Predictions, array or Dataset
+        The predictions, or a `Dataset` with all that belongs to it, unless it is given here.
     labels : array (n,) or LabelCounts, optional
         What was observed.
     features : array (n, d), optional
@@ -108,6 +117,9 @@ def save(
     ...     cr.save(pathlib.Path(folder) / "two.csv", cr.Point([[0.7, 0.3], [0.2, 0.8]]), [0, 1]).name
     'two.csv'
     """
+    if isinstance(predictions, Dataset):
+        given = {"labels": labels, "features": features, "groups": groups, "ids": ids, "clusters": clusters}
+        return _save_dataset(path, predictions, overwrite, given | {"classes": classes, "meta": meta})
     require_target(path, overwrite=overwrite)
     target = Path(path)
     form = target.suffix.lower()
@@ -132,7 +144,9 @@ def save(
     content.classes = None if classes is None else tuple(str(name) for name in classes)
     content.meta = _plain_meta(meta)
     content.attributes = attributes
-    _require_readable(content)
+    read = _require_readable(content)
+    if form in _TABLES and content.classes is not None and "y" in content.arrays:
+        content.arrays["y"] = np.array(content.classes)[to_host(read.batch.values[0])]
     content.arrays |= attributes
     if form == ".npy" and labels is not None:
         with atomic_files(target, labels_beside(target), overwrite=overwrite) as (file, second):
@@ -140,8 +154,23 @@ def save(
             _write_npy_labels(content, second, str(path))
     else:
         with atomic_files(target, overwrite=overwrite) as (file,):
-            _WRITERS[form](content, file, str(path))
+            try:
+                _WRITERS[form](content, file, str(path))
+            except UnicodeEncodeError:
+                _refuse(str(path), "no place for letters outside Unicode, such as half a surrogate pair")
     return target
+
+
+def _save_dataset(path: Any, rows: Dataset, overwrite: bool, given: Mapping[str, Any]) -> Path:
+    """Save a dataset with all that belongs to it; what was given beside it comes first."""
+    require(
+        rows.weights is None,
+        "must be left out, because files hold none",
+        "Save `data.predictions`, and the weights in a file of their own.",
+        weights=rows.weights,
+    )
+    beside = {name: getattr(rows, name) if value is None else value for name, value in given.items()}
+    return save(path, rows.predictions, overwrite=overwrite, **beside)
 
 
 def _attributes(groups: Any) -> dict[str, Array]:
@@ -221,12 +250,12 @@ def _plain_meta(meta: Mapping[str, Any] | None) -> dict[str, Any]:
         ) from None
 
 
-def _require_readable(content: Content) -> None:
+def _require_readable(content: Content) -> Dataset:
     """Read the arrays back in memory, so that nothing is written that `load` would refuse."""
     copy = dataclasses.replace(content, arrays=dict(content.arrays), notes=[])
     options = ReadOptions(member_axis=1)
     assign_roles(copy, options)
-    assemble(copy, options)
+    return assemble(copy, options)
 
 
 def _shared(content: Content) -> dict[str, Array]:
@@ -322,6 +351,39 @@ def _write_table(content: Content, file: BinaryIO, path: str) -> None:
         csv.writer(_Lines(text), delimiter=delimiter, lineterminator="\r\n").writerows(_lines(content))
     finally:
         text.detach()
+    if content.classes is not None or any(array.dtype.kind == "U" for array in content.rows.values()):
+        _require_same_names(content, file, path)
+
+
+def _require_same_names(content: Content, file: BinaryIO, path: str) -> None:
+    """Read a table back: a name may look like a number, a gap or another column, and text has no types."""
+    file.flush()
+    options = ReadOptions(member_axis=1, groups=list(content.attributes))
+    try:
+        found = read_text(file.name)
+        assign_roles(found, options, arranged(found, options))
+        data = assemble(found, options)
+    except CrediblyError as error:
+        _refuse(path, f"only text, and names read back as something else: {error.evidence}")
+    back = found.arrays | found.attributes
+    named = [name for name in ("group", "cluster", "id", *content.attributes) if name in content.arrays]
+    same = {name: name in back and _alike(content.arrays[name], back[name]) for name in named}
+    if content.classes is not None:
+        names = list(data.classes or map(str, range(len(content.classes))))
+        same["classes"] = sorted(names) == sorted(content.classes)
+        if same["classes"] and "y" in content.arrays:
+            same["labels"] = content.arrays["y"].tolist() == [names[label] for label in data.labels]
+    changed = [name for name, holds in same.items() if not holds]
+    if changed:
+        _refuse(path, f"only text, and some of `{changed[0]}` read back as something else")
+
+
+def _alike(names: Array, found: Array) -> bool:
+    """Tell whether the same rows share a name, and none lost its name."""
+    words, read = names.astype(str), found.astype(str)
+    codes = [np.unique(each, return_index=True, return_inverse=True)[1:] for each in (words, read)]
+    firsts = [index[inverse] for index, inverse in codes]
+    return bool((firsts[0] == firsts[1]).all() and (words == "").sum() == (read == "").sum())
 
 
 class _Lines:
@@ -353,7 +415,7 @@ def _lines(content: Content) -> Iterator[list[Any]]:
             instance = None if ids is None else _guarded(ids[i])
             row: list[Any] = [] if ids is None else [instance, j] if members else [instance]
             for name in beside:
-                row += [_guarded(cell) for cell in _cells(name, rows[name][i], content)]
+                row += [_guarded(cell) for cell in np.atleast_1d(rows[name][i]).tolist()]
             for name in fields:
                 own_cells = np.atleast_1d(rows[name][i, j] if members else rows[name][i])
                 row += (own_cells.astype(np.uint8) if own_cells.dtype == np.bool_ else own_cells).tolist()
@@ -366,13 +428,6 @@ def _guarded(cell: Any) -> Any:
     Text that looks guarded already gets one more: '=1 and =1 are different names.
     """
     return f"'{cell}" if isinstance(cell, str) and cell.lstrip("'").startswith(FORMULA_STARTS) else cell
-
-
-def _cells(name: str, value: Any, content: Content) -> list[Any]:
-    """Return what a row holds of an array; labels by name where the classes have names."""
-    if name == "y" and content.classes is not None and value.dtype.kind in "iu":
-        return [content.classes[int(value)]]
-    return list(np.atleast_1d(value).tolist())
 
 
 def _column_names(name: str, content: Content) -> list[str]:
@@ -405,7 +460,6 @@ def _refuse(path: str, evidence: str) -> NoReturn:
 _WRITERS: dict[str, Callable[[Content, BinaryIO, str], None]] = {
     ".npz": _write_npz,
     ".npy": _write_npy,
-    ".csv": _write_table,
-    ".tsv": _write_table,
+    **dict.fromkeys(_TABLES, _write_table),
     ".parquet": _write_parquet,
 }

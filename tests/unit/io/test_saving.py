@@ -337,3 +337,67 @@ def test_an_attribute_has_a_name_of_its_own(tmp_path) -> None:
         cr.save(tmp_path / "two.npz", [[0.7, 0.3], [0.2, 0.8]], [0, 1], groups={"label": [1, 2]})
     with pytest.raises(cr.InputError, match="attribute 'age' must have one entry per instance"):
         cr.save(tmp_path / "two.npz", [[0.7, 0.3], [0.2, 0.8]], [0, 1], groups={"age": [1, 2, 3]})
+
+
+@pytest.mark.parametrize("form", ["npz", "csv"])
+def test_a_dataset_is_saved_with_all_that_belongs_to_it(tmp_path: Path, form: str) -> None:
+    rows = cr.Dataset(
+        cr.Point([[0.7, 0.3], [0.2, 0.8]]),
+        [0, 1],
+        groups={"site": np.array(["u", "v"])},
+        ids=np.array(["NA", "b"]),
+        clusters=np.array([7, 8]),
+        classes=("cat", "dog"),
+    )
+    found = cr.load(cr.save(tmp_path / f"two.{form}", rows), groups=["site"])
+    assert found.labels.tolist() == [0, 1]
+    assert found.classes == ("cat", "dog")
+    assert (found.groups["site"].tolist(), found.ids.tolist(), found.clusters.tolist()) == (
+        ["u", "v"],
+        ["NA", "b"],
+        [7, 8],
+    )
+    other = cr.load(cr.save(tmp_path / f"other.{form}", rows, [1, 1]))
+    assert other.labels.tolist() == [1, 1]
+
+
+def test_a_dataset_with_weights_is_refused_because_files_hold_none(tmp_path: Path) -> None:
+    rows = cr.Dataset(cr.Point([[0.7, 0.3], [0.2, 0.8]]), [0, 1], weights=np.array([1.0, 2.0]))
+    with pytest.raises(cr.InputError, match="`weights` must be left out, because files hold none"):
+        cr.save(tmp_path / "two.npz", rows)
+
+
+@pytest.mark.parametrize("extension", ["csv", "npz"])
+def test_whole_numbers_name_the_same_classes_in_every_format(tmp_path: Path, extension: str) -> None:
+    probs, classes = np.array([[0.7, 0.2, 0.1], [0.2, 0.7, 0.1]]), ["2", "1", "0"]
+    found = cr.load(cr.save(tmp_path / f"two.{extension}", probs, [2, 0], classes=classes))
+    # class 2 is the first column: .7 in row 0; class 0 the last: .1 in row 1
+    assert found.predictions.probs[[0, 1], found.labels].tolist() == [0.7, 0.1]
+
+
+@pytest.mark.parametrize(
+    ("beside", "words"),
+    [
+        ({"classes": ["NA", "none"]}, "row 0 is nan"),
+        ({"classes": ["1.0", "1"]}, "names read back as something else"),
+        ({"classes": ["a\x00b", "c"]}, "character 5 is NUL"),
+        ({"classes": ["a\ud800", "c"]}, "letters outside Unicode"),
+        ({"groups": {" site": ["u", "v"]}}, "there is no ' site'"),
+        ({"groups": {"site": ["01", "1.0"]}}, "some of `site` read back as something else"),
+    ],
+)
+def test_csv_refuses_names_that_it_would_not_give_back(
+    beside: dict[str, Any], words: str, tmp_path: Path
+) -> None:
+    with pytest.raises(cr.FileError, match=rf"two\.csv' must be able to hold .*{words}.*Use .npz"):
+        cr.save(tmp_path / "two.csv", [[0.7, 0.3], [0.2, 0.8]], [0, 1], **beside)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_attributes_of_members_come_back_one_per_instance(tmp_path: Path) -> None:
+    members, days = simplex(4, 2, 3), {"day": np.array(list("abab")), "age": np.arange(4) / 2}
+    found = cr.load(cr.save(tmp_path / "four.csv", cr.Ensemble(members), groups=days), groups=["day", "age"])
+    assert {name: column.tolist() for name, column in found.groups.items()} == {
+        name: column.tolist() for name, column in days.items()
+    }
+    np.testing.assert_array_equal(found.predictions.probs, members)
