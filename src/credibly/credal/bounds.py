@@ -33,8 +33,8 @@ from credibly._arrays.namespace import (
 from credibly._arrays.philox import takes_rng
 from credibly.credal.sets import DIRICHLET_SAMPLES, CredalSet, as_set, members_of
 from credibly.predictions import Belief, Ensemble, Intervals, Point
+from credibly.predictions.intervals import tightened
 
-_ROUNDING = 1e-15
 _SPARSE = 10  # a product spends this many classes in the time of one addition
 _TILE = 2**16  # doubles of (rows, events) that stay in cache while members pass by
 
@@ -143,21 +143,6 @@ def tight_bounds(credal: Intervals) -> tuple[Array, Array]:
     """Return the bounds some distribution attains, never outside the given ones."""
     xp = credal.xp
     return tightened(*(xp.clip(as_float64(bound), 0.0, 1.0) for bound in (credal.lower, credal.upper)))
-
-
-def tightened(lower: Array, upper: Array) -> tuple[Array, Array]:
-    """Return the same of bounds (n, k) in float64.
-
-    Where the lower bounds sum to 1 up to rounding, 1 minus the others would turn a tiny probability into 0
-    and a finite divergence into an infinite one.
-    """
-    xp = namespace(lower)
-    rest_lower = xp.sum(lower, axis=-1, keepdims=True) - lower
-    rest_upper = xp.sum(upper, axis=-1, keepdims=True) - upper
-    # A bound of 0 that tightening lifts by rounding alone stays 0.
-    lifted = 1.0 - rest_upper
-    lifted = xp.where(lifted > lower + _ROUNDING * lower.shape[-1], lifted, lower)
-    return xp.minimum(lifted, upper), xp.maximum(xp.minimum(upper, 1.0 - rest_lower), lower)
 
 
 def event_table(events: Any, n_classes: int) -> tuple[np.ndarray[Any, Any], bool]:

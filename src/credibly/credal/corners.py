@@ -12,10 +12,11 @@ from __future__ import annotations
 import numpy as np
 
 from credibly._arrays.namespace import Array, HostArray, like, tiles, xlogy
-from credibly.credal.bounds import filled_in_order, tightened
+from credibly.credal.bounds import filled_in_order
 from credibly.credal.envelope import all_events, envelope_of, event_tiles
 from credibly.credal.sets import uncertified
 from credibly.predictions import Belief, Intervals
+from credibly.predictions.intervals import tightened
 
 _NODE_ELEMENTS = 2**18  # doubles of the bounds of nodes that are looked at together
 

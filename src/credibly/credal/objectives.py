@@ -27,17 +27,13 @@ def value(probs: Array, target: Array) -> Array:
 
 def slope(kind: Objective, probs: Array, target: Array) -> Array:
     """Return d term / d p; classes of probability 0, which no member supports, get slope 0."""
-    xp = namespace(probs)
-    positive = probs > 0
-    safe = xp.where(positive, probs, xp.ones_like(probs))
-    slopes = xp.log(safe) + 1.0 if kind == "entropy" else -target / safe
-    return xp.where(positive, slopes, xp.zeros_like(slopes))
+    xp, possible = namespace(probs), probs > 0
+    safe = xp.where(possible, probs, 1.0)
+    return xp.where(possible, xp.log(safe) + 1.0 if kind == "entropy" else -target / safe, 0.0)
 
 
 def curvature(kind: Objective, probs: Array, target: Array) -> Array:
     """Return d^2 term / d p^2, 0 where p is 0."""
-    xp = namespace(probs)
-    positive = probs > 0
-    safe = xp.where(positive, probs, xp.ones_like(probs))
-    bends = 1.0 / safe if kind == "entropy" else target / safe**2
-    return xp.where(positive, bends, xp.zeros_like(bends))
+    xp, possible = namespace(probs), probs > 0
+    safe = xp.where(possible, probs, 1.0)
+    return xp.where(possible, 1.0 / safe if kind == "entropy" else target / safe**2, 0.0)

@@ -20,6 +20,8 @@ from credibly.predictions.base import ClassPredictions
 from credibly.predictions.point import Point
 from credibly.predictions.top_lists import bounds_of_lists, note_of_lists
 
+_ROUNDING = 1e-15
+
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Intervals(ClassPredictions):
@@ -110,14 +112,8 @@ class Intervals(ClassPredictions):
         Intervals
             The same set of distributions with the tightest bounds.
         """
-        xp = self.xp
-        lower, upper = as_float64(self.lower), as_float64(self.upper)
-        others_lower = xp.sum(lower, axis=-1, keepdims=True) - lower
-        others_upper = xp.sum(upper, axis=-1, keepdims=True) - upper
-        tight_lower = xp.maximum(lower, 1.0 - others_upper)
-        # Where the lower bounds sum to 1 up to rounding, the room left above them is rounding too.
-        tight_upper = xp.maximum(xp.minimum(upper, 1.0 - others_lower), lower)
-        return self.replace_rows(lower=xp.minimum(tight_lower, tight_upper), upper=tight_upper)
+        lower, upper = tightened(as_float64(self.lower), as_float64(self.upper))
+        return self.replace_rows(lower=lower, upper=upper)
 
     @property
     def mean_note(self) -> str:
@@ -141,6 +137,22 @@ class Intervals(ClassPredictions):
         width = xp.sum(upper - lower, axis=-1, keepdims=True)
         share = xp.where(width > 0, missing / xp.where(width > 0, width, xp.ones_like(width)), 0.0)
         return lower + xp.clip(share, 0.0, 1.0) * (upper - lower)
+
+
+def tightened(lower: Array, upper: Array) -> tuple[Array, Array]:
+    """Return the bounds (n, k), in float64, that some distribution between the given ones attains.
+
+    Where the lower bounds sum to 1 up to rounding, 1 minus the others would turn a tiny probability into 0
+    and a finite divergence into an infinite one.
+    """
+    xp = namespace(lower)
+    rest_lower = xp.sum(lower, axis=-1, keepdims=True) - lower
+    rest_upper = xp.sum(upper, axis=-1, keepdims=True) - upper
+    # A bound of 0 that tightening lifts by rounding alone stays 0.
+    lifted = 1.0 - rest_upper
+    lifted = xp.where(lifted > lower + _ROUNDING * lower.shape[-1], lifted, lower)
+    upper = xp.maximum(xp.minimum(upper, 1.0 - rest_lower), lower)
+    return xp.minimum(lifted, upper), upper
 
 
 def _move_noise(lower: Array, upper: Array) -> tuple[Array, Array, tuple[str, ...]]:

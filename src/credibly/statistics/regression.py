@@ -148,6 +148,13 @@ def of_one_normal(predictions: RealPredictions, mean: float, variance: float) ->
     return mean * spread, variance * spread**2
 
 
+def fourth_moment(predictions: Gaussian) -> Array:
+    """Return E (y - mu)^4 of normal mixtures, (n,)."""
+    mean, std = predictions.members()
+    away = (mean - predictions.expectation()[:, None]) ** 2
+    return over_members(3.0 * std**4 + 6.0 * std**2 * away + away**2, predictions.shares)
+
+
 def central_interval(predictions: RealPredictions, level: float) -> tuple[Array, Array]:
     """Return the ends, (n,) each, of the central interval that holds `level` of the probability."""
     require_level(level)
@@ -261,10 +268,8 @@ class RootMeanSquaredError(RealMean):
         """Return the variance of the prediction, and the variance of squared errors of normal mixtures."""
         if not isinstance(predictions, Gaussian):
             return ()
-        mean, std = predictions.members()
-        away = (mean - predictions.expectation()[:, None]) ** 2
-        fourth = over_members(3.0 * std**4 + 6.0 * std**2 * away + away**2, predictions.shares)
-        return predictions.variance(), fourth - predictions.variance() ** 2
+        variance = predictions.variance()
+        return variance, fourth_moment(predictions) - variance**2
 
     def loss(self, predictions: RealPredictions) -> Loss:
         """(y - mean)^2; refused if these are no numbers, or all 0 although the labels differ."""

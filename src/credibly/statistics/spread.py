@@ -28,14 +28,13 @@ from credibly._arrays.notes import counted
 from credibly._arrays.sums import count_cells, group_sums
 from credibly.predictions import Dataset, Gaussian, Labels, Predictions, RealPredictions, Rows, Samples
 from credibly.predictions.passes import on_host
-from credibly.predictions.regression import over_members
 from credibly.predictions.samples import LeftOut, Pool
 from credibly.statistics.batches import gather, in_cache, positive, weighted, widening
 from credibly.statistics.cells import bin_index, inner_edges
 from credibly.statistics.linear import LinearStatistic
 from credibly.statistics.mixture_tables import Loss
 from credibly.statistics.protocol import BIASED_UPWARDS, Plan, State, Story, Traits
-from credibly.statistics.regression import REAL_TRAITS, RealMean
+from credibly.statistics.regression import REAL_TRAITS, RealMean, fourth_moment
 from credibly.statistics.terms import Losses, Terms, why_pools_are_infinite
 
 _TINY = 1e-100
@@ -84,11 +83,7 @@ def squared_z(labels: Array, mean: Array, variance: Array, drawn: bool) -> Array
 def scatter_of_squares(predictions: RealPredictions) -> Array:
     """Return the variance of z^2 of normal mixtures, (n,): E (y - mu)^4 / sigma^4 - 1, which is 2 for one."""
     assert isinstance(predictions, Gaussian)  # of draws, pools tell it
-    mean, std = predictions.members()
-    centre, variance = mean_and_variance(predictions)
-    away = (mean - centre[:, None]) ** 2
-    fourth = 3.0 * std**4 + 6.0 * std**2 * away + away**2
-    return over_members(fourth, predictions.shares) / variance**2 - 1.0
+    return fourth_moment(predictions) / mean_and_variance(predictions)[1] ** 2 - 1.0
 
 
 def require_spread(predictions: Predictions, name: str) -> None:
