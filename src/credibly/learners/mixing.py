@@ -67,8 +67,9 @@ class Minimum(NamedTuple):
     converged: Array  # (b,) of bool: largest slope below the tolerance, or no further decrease possible
 
 
-LossAndSlope = Callable[[Array, HostArray | None], tuple[Array, Array]]
-"""From parameters (r, p) of the problems in `rows`, or of all, to values (r,) and their slopes (r, p)."""
+LossAndSlope = Callable[[Array, Any], tuple[Array, Array]]
+"""From parameters (r, p) and the places of their problems (an array, a slice, or None for all) to values (r,)
+and slopes (r, p)."""
 
 
 def minimise_batch(
@@ -101,18 +102,27 @@ def minimise_batch(
     at = start
     value, slope = objective(at, None)
     moves: list[tuple[Array, Array, Array]] = []
-    ones = scale = xp.ones_like(value)
+    scale = xp.ones_like(value)
+    tolerance = scale * tolerance
     done = xp.max(xp.abs(slope), axis=1) <= tolerance
     steps = 0
+    places, ended = np.arange(at.shape[0]), []  # those that still move; where the others stopped
     while steps < max_steps and not bool(xp.all(done)):
+        if xp is np and 2 * np.count_nonzero(done) >= done.size:
+            ended.append((places[done], at[done], value[done]))
+            places, at, value, slope = places[~done], at[~done], value[~done], slope[~done]
+            moves = [(step[~done], change[~done], weight[~done]) for step, change, weight in moves]
+            scale, tolerance, done = scale[~done], tolerance[~done], done[~done]
         steps += 1
+        ones = xp.ones_like(value)
         direction = _direction(slope, moves, scale, xp)
         descent = xp.vecdot(slope, direction)
         uphill = descent >= 0
         direction = xp.where(uphill[:, None], -slope, direction)
         descent = xp.where(uphill, -xp.vecdot(slope, slope), descent)
+        some = _of_places(objective, places) if ended else objective
         next_at, next_value, next_slope, moved = _line_search(
-            objective, at, value, slope, direction, descent, done, xp
+            some, at, value, slope, direction, descent, done, xp
         )
         step, change = next_at - at, next_slope - slope
         curvature, squares = xp.vecdot(step, change), xp.vecdot(change, change)
@@ -125,7 +135,21 @@ def minimise_batch(
         stuck = ~moved | (value - next_value <= _FLAT * xp.abs(value))
         at, value, slope = next_at, next_value, next_slope
         done = done | stuck | (xp.max(xp.abs(slope), axis=1) <= tolerance)
+    if ended:
+        ended.append((places, at, value))
+        order = np.argsort(np.concatenate([where for where, _, _ in ended]))
+        at, value = (np.concatenate([part[i] for part in ended])[order] for i in (1, 2))
+        done = np.concatenate([np.ones(order.size - done.size, dtype=bool), done])[order]
     return Minimum(at, value, steps, done)
+
+
+def _of_places(objective: LossAndSlope, places: HostArray) -> LossAndSlope:
+    """Return the objective of the problems in these places, numbered from 0."""
+
+    def of_some(parameters: Array, rows: HostArray | None) -> tuple[Array, Array]:
+        return objective(parameters, places if rows is None else places[rows])
+
+    return of_some
 
 
 def _direction(slope: Array, moves: list[tuple[Array, Array, Array]], scale: Array, xp: Any) -> Array:
@@ -306,12 +330,11 @@ def fit_weights(
     begin_at = xp.zeros((size,), dtype=xp.float64, device=device(points)) if start is None else start
     ends, steps, unfinished = [], 0, 0
     per_tile = rows_within_budget(8 * (6 * n * a + 30 * size), 0.5)
-    if is_numpy(points):
-        cached = (16 if columns.alike else 4) * CACHE_ELEMENTS
-        per_tile = min(per_tile, max(1, cached // (n * a)))
+    in_cache = max(1, (16 if columns.alike else 4) * CACHE_ELEMENTS // (n * a))
     for reps in tiles(b, per_tile):
         begin = xp.broadcast_to(_of_rows(begin_at, reps), (reps.stop - reps.start, size)) + 0.0
         loss = _loss(columns, points, *(_of_rows(array, reps) for array in (labels, counted, penalty)))
+        loss = _tile_by_tile(loss, in_cache) if is_numpy(points) else loss
         tolerance = _TOLERANCE * (n if sizes is None else sizes[reps])
         ended = minimise_batch(loss, begin, tolerance=tolerance, max_steps=max_steps)
         ends.append(ended.at)
@@ -342,6 +365,19 @@ def _loss(
         return 0.5 * xp.vecdot(pull, parameters) - gains, slope + pull
 
     return loss
+
+
+def _tile_by_tile(loss: LossAndSlope, most: int) -> LossAndSlope:
+    """Return the same, evaluated for at most so many problems at a time; their steps are taken together."""
+
+    def of_tiles(parameters: Array, rows: HostArray | None) -> tuple[Array, Array]:
+        if len(parameters) <= most:
+            return loss(parameters, rows)
+        some = tiles(len(parameters), most)
+        parts = [loss(parameters[tile], tile if rows is None else rows[tile]) for tile in some]
+        return np.concatenate([value for value, _ in parts]), np.concatenate([slope for _, slope in parts])
+
+    return of_tiles
 
 
 def _of_rows(array: Array, rows: HostArray | slice | None) -> Array:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import scipy.optimize
 
+from credibly.learners import mixing
 from credibly.learners.mixing import Columns, fit_weights, minimise_batch
 from libraries import Library, read
 
@@ -67,18 +68,21 @@ def test_steps_are_limited_and_reported() -> None:
     assert not found.converged.any()
 
 
+@pytest.mark.parametrize("in_cache", [None, 80])
 @pytest.mark.parametrize("shared", ["ones", "features"])
-def test_label_vectors_are_learned_from_as_if_alone(shared: str) -> None:
+def test_label_vectors_are_learned_from_as_if_alone(shared, in_cache, monkeypatch) -> None:
     """Problems end after different numbers of steps; rows, labels and penalties must stay together."""
+    if in_cache is not None:  # one or two problems are evaluated at a time
+        monkeypatch.setattr(mixing, "CACHE_ELEMENTS", in_cache)
     rng = np.random.default_rng(2)
     points = rng.dirichlet(np.ones(3), size=(40, 4))
     columns = np.ones((40, 1)) if shared == "ones" else np.stack([np.ones(40), rng.normal(size=40)], axis=1)
     made = Columns(columns, 4)
-    labels = np.stack([np.full(40, 0), rng.integers(0, 3, size=40), np.arange(40) % 2])
-    counted = (rng.random((3, 40)) < 0.8).astype(float)
-    penalty = np.broadcast_to([[0.01], [3.0], [0.1]], (3, made.n_parameters))
+    labels = np.stack([np.full(40, 0), *rng.integers(0, 3, size=(5, 40)), np.arange(40) % 2])
+    counted = (rng.random((7, 40)) < 0.8).astype(float)
+    penalty = np.broadcast_to([[0.01], [30.0], [0.3], [3.0], [1e-3], [1.0], [0.1]], (7, made.n_parameters))
     together = fit_weights(made, points, labels, penalty, counted=counted).parameters
-    for row in range(3):
+    for row in range(7):
         own = slice(row, row + 1)
         alone = fit_weights(made, points, labels[own], penalty[own], counted=counted[own]).parameters
         np.testing.assert_allclose(together[own], alone, rtol=1e-9, atol=1e-9)
