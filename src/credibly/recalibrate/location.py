@@ -149,7 +149,8 @@ def _design(
             penalties.append([FREE])
         if slope in terms:
             columns.append(value[:, None])
-            penalties.append([FREE * float(value @ value) / len(mu) or 1.0 if slope == "slope" else 1.0])
+            size = float(((value / unit[:, 0]) ** 2).mean())  # a slope is compared with the constant
+            penalties.append([FREE * size or 1.0 if slope == "slope" else 1.0])
         if constant in terms and groups is not None:
             columns.append(unit * groups)
             penalties.append([OWN] * groups.shape[1])
