@@ -259,3 +259,10 @@ def test_closed_streams(stream: str, calibrated: Path) -> None:
 def test_an_axis_that_cannot_be(credibly: Command, calibrated: Path) -> None:
     line = complaint(credibly("evaluate", calibrated, "--member-axis", 7))
     assert "`--member-axis` must be 0 or 1; got 7" in line
+
+
+def test_columns_that_may_hold_the_labels_are_named(credibly: Command, tmp_path: Path) -> None:
+    table = "region,p_churn,churned\nnorth,0.2,1\nsouth,0.3,0\n"
+    (tmp_path / "churn.csv").write_text(table, encoding="utf-8")
+    line = complaint(credibly("test", tmp_path / "churn.csv"))
+    assert "columns that were not read: region, churned. Name their file or their column" in line
