@@ -122,6 +122,7 @@ ARRAYS: list[dict[str, Any]] = [
     {"groups": np.arange(N) % 3, "clusters": np.arange(N) // 2, "level": 0.1},
     {"blocks": 6, "features": np.arange(2.0 * N).reshape(N, 2), "recalibrate": ["vector", "bias"]},
     {"statistics": ["brier", "skce"], "pairwise_rows": 50, "rng": np.random.default_rng(2)},
+    {"margin": np.float64(0.05), "classes": list(np.array(["a", "b", "c"])), "n_bins": np.int64(9)},
     {"tests": False, "n_bins": 5, "groups": {"sex": np.arange(N) % 2, "age": np.arange(N) % 50}},
 ]
 

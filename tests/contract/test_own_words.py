@@ -10,8 +10,8 @@ import pytest
 
 import credibly as cr
 from credibly.diagnosis import Claim, Effect
+from credibly.evaluation.effect_sentences import measured
 from credibly.evaluation.questions import effect_facts
-from credibly.evaluation.sentences import measured
 from credibly.io.bundled import demo
 from credibly.report.comparison import _imprecision
 

@@ -146,7 +146,9 @@ class Call:
 
 def plain(value: Any) -> Any:
     """Return numbers, names, paths and lists of them in types of JSON, and None for anything else."""
-    if isinstance(value, (bool, int, float, str)):
+    if isinstance(value, str):
+        return str(value)  # a string of NumPy is a str, and is written in another way
+    if isinstance(value, (bool, int, float)) and not hasattr(value, "dtype"):
         return value
     if isinstance(value, os.PathLike):
         return os.fspath(value)

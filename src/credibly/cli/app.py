@@ -96,12 +96,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         from credibly.cli.output import sentence  # loads NumPy, which most runs do without until here
 
         return _fail(sentence(error))
-    except click.NoSuchOption as error:
-        said = _verbs_with(error) or error.format_message().rstrip(".")
-        return _fail(f"{said}{'' if said.endswith('?') else '.'} Try `{_help_of(error)}`.")
     except click.ClickException as error:
-        said = error.format_message().rstrip(".")
-        return _fail(f"{said}{'' if said.endswith('?') else '.'} Try `{_help_of(error)}`.")
+        problem = _verbs_with(error) or error.format_message().rstrip(".")
+        return _fail(f"{problem}{'' if problem.endswith('?') else '.'} Try `{_help_of(error)}`.")
     except BrokenPipeError:
         # The reader has gone; Python would complain once more when it flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -158,11 +155,11 @@ def _fail(text: str) -> int:
     return codes.BAD_INPUT
 
 
-def _verbs_with(error: click.NoSuchOption) -> str:
-    """Say which verbs have an option that this one lacks; nothing if none has it."""
-    flag = error.option_name
+def _verbs_with(error: click.ClickException) -> str:
+    """Say which verbs have an option that this one lacks; nothing if none has it, or the error is another."""
+    flag = getattr(error, "option_name", None)
     verbs = [words for words, verb in VERBS.items() if any(flag == row.flag for row in verb.rows)]
-    if not verbs or error.ctx is None:
+    if not verbs or not isinstance(error, click.NoSuchOption) or error.ctx is None:
         return ""
     named = ", ".join(f"`{words}`" for words in verbs[:4]) + (", ..." if len(verbs) > 4 else "")
     return (

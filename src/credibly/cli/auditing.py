@@ -6,7 +6,7 @@ import dataclasses
 
 from credibly.calls.options import AUDITED, N_RESAMPLES, SEED
 from credibly.cli.numbers import LEVEL, leave, require_gate
-from credibly.cli.output import Cell, Output, Table, progress, rounded, with_flags
+from credibly.cli.output import Cell, Output, Table, progress, rounded, stage, with_flags
 from credibly.cli.reading import opened
 from credibly.cli.typed import Typed
 from credibly.hypotests import audit
@@ -41,7 +41,7 @@ def audit_file(typed: Typed) -> None:
             groups=None if whole is None else whole.groups,  # chunks bring their own
             **typed.of((*AUDITED, N_RESAMPLES, SEED)),
             level=LEVEL,
-            progress=None if tell is None else lambda done, total: tell("replicates", done, total),
+            progress=stage(tell, "replicates"),
         )
     open_groups = () if margin is None else result.not_within(margin)
     if output.as_json:

@@ -12,7 +12,7 @@ import numpy as np
 
 from credibly._arrays.errors import FileError, InputError, one_of
 from credibly.calls.options import DRAWS, FOLDS, STATISTIC
-from credibly.cli.output import Cell, Output, Table, progress, with_flags
+from credibly.cli.output import Cell, Output, Table, progress, stage, with_flags
 from credibly.cli.reading import labelled, read, require_elsewhere
 from credibly.cli.typed import Typed
 from credibly.evaluation import evaluate
@@ -159,7 +159,7 @@ def compare_file(typed: Typed) -> None:
             features=data.features,
             groups=_one_group(data.groups) if by_group else None,
             **typed.of((FOLDS, STATISTIC, *DRAWS)),
-            progress=None if tell is None else lambda done, total: tell("methods", done, total),
+            progress=stage(tell, "methods"),
             clusters=data.clusters,
         )
     if output.as_json:

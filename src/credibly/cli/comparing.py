@@ -67,32 +67,37 @@ def run_comparison(typed: Typed, output: Output, settings: dict[str, Any], **set
     """Compare the models in several files, with progress, and record the call."""
     names = _names(typed.files)
     with _models(typed, output) as models, progress(quiet=output.quiet) as tell:
-        samples = [one.example for one in models]
+        samples = [rows.example for rows in models]
         notes = _shared_notes(names, samples)
         output.notes(map(with_flags, notes))
-        answers = all(isinstance(one.predictions, Confidence) for one in samples)  # labels of their own
-        plain = models if answers else [_without_clusters(one) for one in models]
-        found: Comparison = compare(
-            {name: one if answers else one.arguments[0] for name, one in zip(names, plain, strict=True)},
-            None if answers else plain[0].arguments[1],
+        answers = all(isinstance(sample.predictions, Confidence) for sample in samples)  # labels of their own
+        asked = [(rows, None) if answers else _alone(rows).arguments for rows in models]
+        if any(labels is None for _, labels in asked):  # rows with names of classes bring their labels
+            asked = [
+                (model if labels is None else _alone(rows).loaded(), None)
+                for rows, (model, labels) in zip(models, asked, strict=True)
+            ]
+        comparison: Comparison = compare(
+            {name: model for name, (model, _) in zip(names, asked, strict=True)},
+            asked[0][1],
             **({} if answers else models[0].also("clusters")),
             progress=tell,
             source={
-                "paths": [one.source for one in samples],
-                "digests": [one.digest for one in samples],
+                "paths": [sample.source for sample in samples],
+                "digests": [sample.digest for sample in samples],
                 "notes": notes,
                 "dropped": samples[0].dropped,
                 "call": typed.call(typed.files, models=names, **settled).to_dict(),
             },
             **settings,
         )
-        return found
+        return comparison
 
 
-def _without_clusters(rows: Rows) -> Rows:
-    """Return rows in memory without their clusters, which are those of the first model for all."""
+def _alone(rows: Rows) -> Rows:
+    """Return rows in memory without clusters, which are those of the first model, and without notes."""
     whole = rows.loaded()
-    return rows if whole is None else InMemory(dataclasses.replace(whole, clusters=None))
+    return rows if whole is None else InMemory(dataclasses.replace(whole, clusters=None, notes=()))
 
 
 @contextmanager

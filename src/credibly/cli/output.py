@@ -14,6 +14,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -334,6 +335,11 @@ def _start() -> tuple[Progress, TaskID]:
     )
     bar.start()
     return bar, bar.add_task("", left="")
+
+
+def stage(line: ProgressLine | None, name: str) -> Callable[[int, int], None] | None:
+    """Return what reports the steps of one stage; None without a line."""
+    return None if line is None else partial(line, name)
 
 
 @contextmanager

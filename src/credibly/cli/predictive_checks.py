@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from credibly._arrays.errors import InputError
-from credibly._arrays.progress import Progress
 from credibly.cli.numbers import LEVEL, NOT_SHOWN, leave, with_bins
-from credibly.cli.output import Cell, Output, Table, progress, with_flags
+from credibly.cli.output import Cell, Output, Table, progress, stage, with_flags
 from credibly.cli.reading import opened
 from credibly.cli.typed import Typed
 from credibly.hypotests import predictive_check
@@ -55,7 +54,7 @@ def check_file(typed: Typed) -> None:
     curve = None
     if typed.power is not None:
         with progress(quiet=output.quiet) as tell:
-            curve = check.power(typed.power, rng=typed.rng, progress=_stage(tell, "power"))
+            curve = check.power(typed.power, rng=typed.rng, progress=stage(tell, "power"))
     if output.as_json:
         found: dict[str, Any] = check.to_dict()
         output.json(found if curve is None else {**found, "power": curve.to_dict()})
@@ -86,13 +85,8 @@ def _checked(data: Rows, typed: Typed, output: Output) -> PredictiveCheck:
             hypothesis=chosen,
             n_resamples=typed.n_resamples,
             rng=typed.rng,
-            progress=_stage(tell, "checks"),
+            progress=stage(tell, "checks"),
         )
-
-
-def _stage(tell: Callable[[str, int, int], None] | None, name: str) -> Progress | None:
-    """Return progress of one stage, None where nobody looks."""
-    return None if tell is None else lambda done, total: tell(name, done, total)
 
 
 def _results(check: PredictiveCheck, *, groups: bool) -> Iterator[tuple[str, HypotestResult[CheckDetails]]]:

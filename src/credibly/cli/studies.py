@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from credibly._arrays.errors import InputError, MissingExtraError, nearest
-from credibly.cli.output import Output, Table, progress
+from credibly.cli.output import Output, Table, progress, stage
 from credibly.cli.reading import dask_client
 from credibly.cli.typed import Typed
 from credibly.io import write_text_atomically
@@ -48,8 +48,9 @@ def study_named(typed: Typed) -> None:
     if directory.is_dir() and not replace:
         _require_empty(directory)
     with _working(typed.engine, typed.scheduler, workers) as where, progress(quiet=output.quiet) as line:
-        report = None if line is None else lambda done, total: line(name, done, total)
-        found = studies[name].run(size, engine=where, rng=typed.rng, out=directory / PARTS, progress=report)
+        found = studies[name].run(
+            size, engine=where, rng=typed.rng, out=directory / PARTS, progress=stage(line, name)
+        )
     written = _write(found, directory, replace=replace)
     first = found.findings.tables[0]
     if output.as_json:

@@ -7,10 +7,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from credibly._arrays.errors import InputError
-from credibly._arrays.progress import Progress
 from credibly.calls.options import AIMS, SETS
 from credibly.cli.numbers import LEVEL, leave, margin_of, require_gate, with_bins
-from credibly.cli.output import Output, Table, progress, with_flags
+from credibly.cli.output import Output, Table, progress, stage, with_flags
 from credibly.cli.reading import in_memory, opened, read
 from credibly.cli.typed import Typed
 from credibly.hypotests import (
@@ -135,11 +134,7 @@ def _shown(result: HypotestResult) -> tuple[list[HypotestResult], list[HypotestR
 def _tested(data: Rows, typed: Typed, output: Output) -> HypotestResult:
     given, names, n_resamples = _of_sets(typed), typed.statistics, typed.n_resamples
     with progress(quiet=output.quiet) as tell:
-        told: Progress | None = None
-        if tell is not None:
-            bar = tell  # one name for the closure
-            told = lambda done, total: bar("tests", done, total)  # noqa: E731
-        drawn: dict[str, Any] = {"rng": typed.rng, "progress": told}
+        drawn: dict[str, Any] = {"rng": typed.rng, "progress": stage(tell, "tests")}
         some = data.example.predictions
         raters = isinstance(data.example.batch, Counts) and not names and not given
         if raters and data.example.clusters is None:  # of clusters, one rater per instance is tested

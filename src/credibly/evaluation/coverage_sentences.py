@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
-from typing import Any
 
 from credibly._arrays.notes import capital
+from credibly.evaluation.effect_sentences import Facts, Written
 from credibly.results.numbers import (
     at_most,
     chance_excluded,
@@ -20,7 +19,6 @@ from credibly.results.numbers import (
 )
 from credibly.statistics.registry import story_of
 
-Facts = Mapping[str, Any]
 _NO_GAP = 0.0005
 
 
@@ -165,7 +163,7 @@ QUESTIONS = {
     "coverage on average": "Do its {kind} contain as many labels as they claim?",
     "coverage in parts": "Is the claimed coverage reached everywhere in the data?",
 }
-CASES: dict[str, Callable[[Facts], str]] = {
+CASES: dict[str, Written] = {
     "coverage too low": _too_low,
     "coverage too high": _too_high,
     "wrong coverage in parts": _in_parts,
@@ -176,7 +174,7 @@ CASES: dict[str, Callable[[Facts], str]] = {
     "coverage in parts": _everywhere,
     "test of coverage": _tested,
 }
-REMEDIES: dict[str, Callable[[Facts], str]] = {
+REMEDIES: dict[str, Written] = {
     "calibrate in parts": _calibrate_parts,
     "choose the threshold again": _choose_again,
     "move the ends": _move_ends,

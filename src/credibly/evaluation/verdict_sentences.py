@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
-
+from credibly.evaluation.effect_sentences import Facts, Written
 from credibly.results.numbers import percent, percents, shown, shown_range
-
-Facts = Mapping[str, Any]
-Written = Callable[[Facts], str]
 
 
 def of_statistic(write: Written) -> Written:

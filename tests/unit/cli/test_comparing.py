@@ -162,3 +162,20 @@ def test_one_seed_gives_the_same_bytes(credibly: Command, calibrated: Path, memb
     first, again, other = (credibly(*words, seed).out for seed in (3, 3, 4))
     assert first == again
     assert first != other
+
+
+@pytest.mark.parametrize("files", [("named.csv", "plain.npz"), ("plain.npz", "named.csv")])
+def test_a_file_with_names_of_classes_is_compared_with_one_without(
+    files: tuple[str, str], credibly: Command, world: World, tmp_path: Path
+) -> None:
+    probs, labels = world.calibrated, world.labels
+    np.savez(tmp_path / "plain.npz", probs=probs, y=labels)
+    rows = (",".join(map(repr, row)) for row in probs.tolist())
+    names = [
+        "p_cat,p_dog,p_owl,label",
+        *(f"{row},{['cat', 'dog', 'owl'][y]}" for row, y in zip(rows, labels, strict=True)),
+    ]
+    (tmp_path / "named.csv").write_text("\n".join(names) + "\n")
+    ran = credibly("compare", *(tmp_path / file for file in files), "--statistic", "brier", *FEW)
+    assert ran.code == 0, ran.err
+    assert ran.rows[0]["score"] == ran.rows[1]["score"]
