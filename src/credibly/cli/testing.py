@@ -75,7 +75,7 @@ def test_file(typed: Typed) -> None:
         details = result.details
         bounded = isinstance(details, EquivalenceDetails)
         output.table(_bounds(results, members) if bounded else _table(results, answers, members))
-        told = [result.sentence(LEVEL)] if isinstance(details, _IN_WORDS) else []
+        told = [result.sentence(LEVEL, data.example.classes)] if isinstance(details, _IN_WORDS) else []
         if isinstance(details, CredalDetails) and details.validity is not None:
             told = [f"hypothesis: {details.validity.hypothesis}", *told]
         notes = [f"hypothesis: {result.hypothesis}", *told, *map(with_flags, result.notes), *_failing(result)]

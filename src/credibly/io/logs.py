@@ -35,7 +35,7 @@ _LONGEST = 80
 INSPECT_VERSIONS = (1, 2)
 TOKENS = "tokens"
 """Source of a confidence that is the product of the probabilities of the answer's tokens."""
-_TRUTH_WORDS = ("correct_answer", "target", "gold", "ideal", "answer_key")
+_TRUTH_WORDS = ("correct_answer", "target", "gold", "ideal", "answer_key", "answerKey")
 ANSWER_WORDS = (*_TRUTH_WORDS, "answer_index", "answer", "label")
 _CHOSEN_WORDS = ("prediction", "predicted", "model_answer", "response", "output")
 CORRECT_WORDS = ("correct", "is_correct", "right", "judges")
@@ -138,7 +138,9 @@ def _forget_texts(question: Question, first: Question) -> None:
     if isinstance(answer, list) and len(answer) == 1:
         answer = answer[0]
     places = [at for at, option in enumerate(options) if option.strip() == str(answer).strip()]
-    if isinstance(answer, str) and len(places) == 1:
+    if len(places) == 1:
+        if not isinstance(answer, str):
+            return  # a number that is also a text: which of the two it is, all questions tell
         question.answer = places[0]
     question.options = _shared(names_of_places(len(options)))
 
@@ -163,7 +165,18 @@ def _reader_of(record: dict[str, Any]) -> tuple[str, Callable[[dict[str, Any]], 
     scored = any(isinstance(entry, dict) and "logprobs" in entry for entry in choices)
     if wrapped or ("choices" in body and (named or scored)):
         return "OpenAI-style responses", _of_response
-    return ("", of_plain) if _is_plain(record) else None
+    if _is_plain(record):
+        return "", of_plain
+    return ("", lambda nested: of_plain(_flat_record(nested))) if _is_plain(_flat_record(record)) else None
+
+
+def _flat_record(record: dict[str, Any]) -> dict[str, Any]:
+    """Return a record with what the model replied, as in {"reply": {"answer": "B", "confidence": 0.8}}."""
+    for reply in record.values():
+        if isinstance(reply, dict) and any(word in reply for word in CONFIDENCE_WORDS):
+            own = {("prediction" if word in ANSWER_WORDS else word): said for word, said in reply.items()}
+            return {**own, **record}
+    return record
 
 
 def _is_plain(record: Mapping[str, Any]) -> bool:
@@ -287,7 +300,9 @@ def is_archive(names: list[str]) -> bool:
 def _of_harness(record: dict[str, Any]) -> list[Question]:
     doc = _object(record.get("doc"))
     answers = record.get("filtered_resps") or record["resps"]
-    question = Question(record["doc_id"], answer=record.get("target"), fields=_fields(doc))
+    target = record.get("target")
+    target = int(target) if isinstance(target, str) and target.isdigit() else target  # written as text
+    question = Question(record["doc_id"], answer=target, fields=_fields(doc))
     question.filter = record.get("filter")
     pairs = [_likelihood(entry) for entry in answers] if isinstance(answers, list) else []
     if pairs and all(entry is not None for entry in pairs):
@@ -504,13 +519,19 @@ def _logarithms(probs: Any) -> Any:
 
 def _take_plain(question: Question, record: Mapping[str, Any]) -> None:
     """Take what plain records call by its name."""
-    options = _first(record, _OPTION_WORDS)
-    if isinstance(options, (list, dict)) and not any(isinstance(entry, dict) for entry in options):
+    options, letters = _first(record, _OPTION_WORDS), None
+    if isinstance(options, list) and options and all(isinstance(entry, dict) for entry in options):
+        options = {name: [entry.get(name) for entry in options] for name in ("text", "label")}
+    if isinstance(options, dict) and isinstance(options.get("text"), list):  # of Hugging Face
+        options, letters = options["text"], options.get("label")
+    if isinstance(options, (list, dict)) and None not in options:
         question.options = _shared(map(str, options))
         question.lengths = _shared(map(_length, question.options))
     question.samples = record["samples"] if isinstance(record.get("samples"), list) else None
     question.correct, question.member = _first(record, CORRECT_WORDS), _first(record, _MEMBER_WORDS)
     question.answer, truth = _first(record, ANSWER_WORDS), _first(record, _TRUTH_WORDS)
+    if isinstance(letters, list) and question.answer in letters:
+        question.answer = chr(65 + letters.index(question.answer))
     chosen = _first(record, _CHOSEN_WORDS if truth is None else (*_CHOSEN_WORDS, "answer"))
     question.chosen = chosen if isinstance(chosen, str) else None
     states = CONFIDENCE_WORDS if question.correct is None else (*CONFIDENCE_WORDS, *JUDGED_WORDS)

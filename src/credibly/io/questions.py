@@ -38,6 +38,7 @@ from credibly.predictions.confidence import (
     worded,
 )
 from credibly.predictions.given import ROUTINE
+from credibly.predictions.label_reading import numbers_of
 
 SOURCES = ("measured", "self-reported", "fallback", "missing")
 """Where a confidence comes from."""
@@ -61,15 +62,29 @@ def lay_out(content: Content, read: ReadOptions) -> None:
     members = _members_of(questions)
     if any(question.tokens is not None for question in questions):
         _pick_options(questions, content, read)
+    named = _judged_by(questions, read)
     if any(question.logprobs is not None for question in questions):
         kept = _of_options(questions, members, content, read)
     elif any(question.confidence is not None for question in questions):
         kept = _of_confidences(questions, content, read)
     else:
         kept = _of_samples(questions, members, content)
+    if named is not None:
+        content.arrays[named] = content.arrays.pop("y")
     _keep_fields(kept, content, read)
     ids = {str(question.id) for question in questions if question.id is not None}
     content.left_out = frozenset(ids - {str(question.id) for requests in kept for question in requests})
+
+
+def _judged_by(questions: list[Question], read: ReadOptions) -> str | None:
+    """Take the field that the user names as labels, and return its name; None if they name none."""
+    name = read.labels if isinstance(read.labels, str) else ""
+    if not any(name in question.fields for question in questions):
+        return None
+    for question in questions:
+        value = question.fields.get(name)
+        question.answer, question.correct = (value, None) if question.logprobs is not None else (None, value)
+    return name
 
 
 def _of_table(content: Content, read: ReadOptions) -> Log | None:
@@ -182,7 +197,7 @@ def _of_options(
         for at, question in enumerate(requests):
             numbers = question.logprobs or []
             if question.options is not None and len(question.options) != len(numbers):
-                subject = f"the log-probabilities of question {place if question.id is None else question.id}"
+                subject = f"the log-probabilities of {_named(question, place)}"
                 rule, remedy = f"must be one per option ({len(question.options)})", "Write null if unlisted."
                 raise InputError(subject, rule, f"got {len(numbers)}", remedy)
             by_tokens += any(isinstance(number, list) for number in numbers)
@@ -199,15 +214,19 @@ def _of_options(
             f"questions have differing numbers of options ({some}); options that are not there are 0"
         )
     _require_logs(table)
-    total = np.exp(table).sum(axis=2, where=~np.isnan(table))
+    unlisted = np.isnan(table)
+    total = np.exp(table).sum(axis=2, where=~unlisted)
     if by_tokens or read.kind == LENGTH:
         how = "divided by their lengths" if read.kind == LENGTH else "not divided by their lengths"
         content.note(f"answers are scored by the sum of the log-probabilities of their tokens, {how}")
-    if np.isnan(table).any():
+    if unlisted.any():
         if m > 1:
-            evidence = f"{int(np.isnan(table).any(axis=2).sum())} of {total.size} leave options out"
+            evidence = f"{int(unlisted.any(axis=2).sum())} of {total.size} leave options out"
             remedy = "Evaluate one prompt at a time."
             raise InputError("several lists for each question", "must be complete", evidence, remedy)
+        open_rows = ~unlisted.any(axis=2) & (total < 1 - 1e-3)  # the rest belongs to other tokens
+        others = np.where(open_rows, 1 - total, others)
+        has_others |= bool(open_rows.any())
         content.arrays["top_logprobs"] = table[:, 0]
         content.arrays["others"] = others[:, 0] if has_others else np.full(len(rows), np.nan)
         if has_others:
@@ -224,7 +243,7 @@ def _of_options(
         summary = ", ".join(str(question.member) for question in rows[0])
         content.note(f"{m} requests per question are read as members: {summary}")
     if any(requests[0].answer is not None for requests in rows):  # else the labels come in another file
-        content.arrays["y"] = np.array([_index(requests[0], content.classes or ()) for requests in rows])
+        content.arrays["y"] = _labels(rows, content.classes or ())
     content.meta["provenance"] = {"measured": len(rows), "missing": without}
     return rows
 
@@ -274,33 +293,59 @@ def _name_options(questions: list[Question], most: int, content: Content) -> Non
         content.classes = tuple(names_of_places(most))
 
 
-def _index(question: Question, classes: Sequence[str]) -> int:
-    """Return the index of the right option: by number, letter or text; refuse what is none of them."""
-    answer, options = question.answer, question.options or list(classes)
-    if isinstance(answer, (list, tuple)) and len(answer) == 1:
-        answer = answer[0]
-    if isinstance(answer, (list, tuple)):
-        raise _no_option(question, f"several answers are right: {answer}")
+def _labels(rows: list[list[Question]], classes: Sequence[str]) -> HostArray:
+    """Return the right option of every question, as an index or as a name if the names are numbers."""
+    questions = [requests[0] for requests in rows]
+    found = [_readings(question.options or classes, question.answer) for question in questions]
+    by_text, by_number = (all(place is not None for place in places) for places in zip(*found, strict=True))
+    labels = []
+    for row, (question, (text, number)) in enumerate(zip(questions, found, strict=True)):
+        if text is None and number is None:
+            raise _no_option(question, row)
+        if None not in (text, number) and text != number and by_text == by_number:
+            rule, remedy = "must mean one option", "Write letters from A on instead of numbers."
+            evidence = (
+                f"counted from 0, {question.answer} is option {number}; it is also the text of option {text}"
+            )
+            raise InputError(f"the answer of {_named(question, row)}", rule, evidence, remedy)
+        first, second = (text, number) if by_text or not by_number else (number, text)
+        labels.append(second if first is None else first)
+    codes = np.array(labels)
+    # numbers as labels would be matched with names that are other numbers
+    numbers = numbers_of(list(classes))
+    return codes if numbers in (None, [*range(len(classes))]) else np.array(classes)[codes]
+
+
+def _readings(options: Sequence[str], answer: Any) -> tuple[int | None, int | None]:
+    """Return the option that an answer is by its text or letter, and by its number, counted from 0."""
+    answer = answer[0] if isinstance(answer, (list, tuple)) and len(answer) == 1 else answer
     number = int(answer) if isinstance(answer, float) and answer.is_integer() else answer
-    if isinstance(number, int) and not isinstance(number, bool) and 0 <= number < len(options):
-        return number
-    text = str(answer).strip()
+    text, letter = str(number).strip(), spelled(str(number)).upper()
     places = [at for at, option in enumerate(options) if option.strip() == text]
-    if len(places) == 1:
-        return places[0]
-    letter = spelled(text)
-    if len(letter) == 1 and 0 <= ord(letter) - 65 < len(options):
-        return ord(letter) - 65
-    if text.isdigit() and int(text) < len(options):
-        return int(text)
-    raise _no_option(question, f"it is {text[:40]!r}" if answer is not None else "it is missing")
+    places = places or [
+        at for at, option in enumerate(options) if option.strip().casefold() == text.casefold()
+    ]
+    if not places and len(letter) == 1 and 0 <= ord(letter) - 65 < len(options):
+        places = [ord(letter) - 65]
+    place = places[0] if len(places) == 1 else None
+    is_text = isinstance(number, str) and place is not None
+    is_place = not is_text and not isinstance(number, bool) and text.isdigit() and int(text) < len(options)
+    return place, int(text) if is_place else None
 
 
-def _no_option(question: Question, evidence: str) -> InputError:
-    number = len(question.options or question.logprobs or ())
-    rule = f"must be one of {number} options: index, letter or text"
+def _named(question: Question, row: int) -> str:
+    return f"the question in row {row}" if question.id is None else f"question {question.id}"
+
+
+def _no_option(question: Question, row: int) -> InputError:
+    answer, number = question.answer, len(question.options or question.logprobs or ())
+    several = isinstance(answer, (list, tuple)) and len(answer) > 1
+    evidence = f"several answers are right: {answer}" if several else f"it is {str(answer)[:40]!r}"
+    if answer is None:
+        evidence = "it is missing"
+    rule = f"must be one of {number} options: letter, text, or number from 0 to {number - 1}"
     remedy = "Correct the answer, or leave the question out."
-    return InputError(f"the answer of question {question.id}", rule, evidence, remedy)
+    return InputError(f"the answer of {_named(question, row)}", rule, evidence, remedy)
 
 
 def _grouped(questions: list[Question], members: list[Any] | None) -> list[list[Question]]:
@@ -380,11 +425,12 @@ def _judge(questions: list[Question], content: Content) -> None:
     judged = [question.correct for question in questions]
     if all(verdict is None for verdict in judged):
         judged = [
-            _same(question.chosen, question.answer) if _can_compare(question) else None
-            for question in questions
+            _is_right(question, question.chosen) if _can_compare(question) else None for question in questions
         ]
         if any(verdict is not None for verdict in judged):
-            content.note("an answer counts as right if it is the same text as the truth, apart from case")
+            content.note(
+                "an answer counts as right if it is the option, or apart from case the text, of the truth"
+            )
     if all(verdict is None for verdict in judged):
         return  # the labels come in another file
     several = [verdict if isinstance(verdict, list) else [verdict] for verdict in judged]
@@ -411,8 +457,18 @@ def _can_compare(question: Question) -> bool:
     return question.chosen is not None and question.answer is not None
 
 
-def _same(first: Any, second: Any) -> bool:
-    return str(first).strip().casefold() == str(second).strip().casefold()
+def _is_right(question: Question, chosen: Any) -> bool:
+    """Tell whether a text and the right answer are one option or, without options, the same text."""
+    pair = chosen, question.answer
+    places = [_readings(question.options or (), answer) for answer in pair]
+    first, second = (number if text is None else text for text, number in places)
+    if first is not None and second is not None:
+        return first == second
+    texts = [str(answer).strip().casefold() for answer in pair]
+    letters = {spelled(text) for text in texts}
+    return texts[0] == texts[1] or (
+        len(letters) == 1 and len(letter := letters.pop()) == 1 and letter.isalpha()
+    )
 
 
 def _of_samples(
@@ -440,7 +496,7 @@ def _of_samples(
     if all(question.answer is None for question in kept):
         _judge(kept, content)
     else:
-        same = [_same(leader, question.answer) for leader, question in zip(leaders, kept, strict=True)]
+        same = [_is_right(question, leader) for leader, question in zip(leaders, kept, strict=True)]
         content.arrays["y"] = np.array(same, dtype=np.int64)
     content.note(*agreement_note(stated, [len(question.samples or ()) for question in kept], ties))
     content.meta["provenance"] = {"measured": len(kept), "missing": len(first) - len(kept)}

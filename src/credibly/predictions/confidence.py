@@ -22,7 +22,7 @@ _RIGHT = {"right", "correct", "true", "yes", "c", "1", "1.0", "pass", "passed"}
 _WRONG = {"wrong", "incorrect", "false", "no", "i", "0", "0.0", "fail", "failed"}
 _NUMBER = re.compile(
     r"(?:confidence|probability)?\s*[:=]?\s*(?P<number>[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?)"
-    r"\s*(?P<percent>%|percent|per cent)?\s*\.?",
+    r"\s*(?P<percent>%|percent|per cent)?(?:\s*(?:/|out of)\s*(?P<whole>100?))?\s*\.?",
     re.IGNORECASE,
 )
 _ANY_NUMBER = re.compile(r"\d+(?:\.\d+)?|\.\d+")
@@ -332,7 +332,8 @@ def _read(answer: Any, known: Mapping[str, float | None]) -> tuple[float, bool, 
     match = _NUMBER.fullmatch(text)
     if match is not None:
         number = float(match["number"])
-        return (number / 100, False, None) if match["percent"] else (number, True, None)
+        whole = 100.0 if match["percent"] else float(match["whole"] or 1)
+        return number / whole, whole == 1, None
     if _REFUSAL.search(text.replace("’", "'")):
         return math.nan, False, "a refusal"
     return math.nan, False, "several numbers" if len(_ANY_NUMBER.findall(text)) > 1 else "not a number"
@@ -351,7 +352,8 @@ def _scaled(values: HostArray, bare: HostArray, scale: float | None) -> list[str
             shown = f"{fractions[0]:g} and {largest:g}" if fractions.size else f"the largest is {largest:g}"
             evidence = f"{shown}: plain numbers may be out of {'1 or 100' if fractions.size else '10 or 100'}"
             remedy = Remedy(
-                "Say which: `scale=10`, or write per cent signs.",
+                "Write per cent signs, or say what numbers mean: `scale=10` (`from_answers`) or "
+                "`words={'1': 0.1, '2': 0.2, ...}` (`load`).",
                 "Write per cent signs, or say what each number means: `--words 1=0.1,2=0.2,...`.",
             )
             raise InputError("the confidences", "must be on one scale", evidence, remedy)

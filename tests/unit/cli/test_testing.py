@@ -89,6 +89,8 @@ def test_a_witness_alone_fails_on_conflict(credibly: Command, tmp_path: Path) ->
     ran = credibly("test", tmp_path / "x.npz", "--method", "witness", "--fail-on", "conflict")
     assert ran.code == 1
     assert "class 2 occurs more often than any distribution in the set says" in ran.err
+    named = credibly("test", tmp_path / "x.npz", "--method", "witness", "--classes", "cat,dog,owl")
+    assert "owl occurs more often than any distribution in the set says" in named.err
 
 
 @pytest.fixture(scope="module")

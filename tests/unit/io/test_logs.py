@@ -248,6 +248,22 @@ NATURAL: list[tuple[dict[str, Any], list[float], int]] = [  # a record, its prob
     ({"question": "q", "answer": "Paris", "correct": True, "logprobs": {"content": [
         {"token": "Par", "logprob": math.log(0.5)}, {"token": "is", "logprob": math.log(0.5)}]}},
      [0.75, 0.25], 1),
+    ({"choices": {"text": ["x", "y"], "label": ["1", "2"]}, "answerKey": "1",
+      "logprobs": [math.log(0.25), math.log(0.75)]}, [0.25, 0.75], 0),
+    ({"choices": [{"text": "x", "label": "A"}, {"text": "y", "label": "B"}], "answerKey": "B",
+      "probs": [0.25, 0.75]}, [0.25, 0.75], 1),
+    ({"options": ["Yes", "No"], "answer": "no", "probs": [0.25, 0.75]}, [0.25, 0.75], 1),
+    ({"options": ["true", "false"], "answer": False, "probs": [0.25, 0.75]}, [0.25, 0.75], 1),
+    ({"options": ["x", "y"], "answer": "b", "probs": [0.25, 0.75]}, [0.25, 0.75], 1),
+    ({"options": ["1", "2", "3"], "answer": "2", "probs": [0.25, 0.5, 0.25]}, [0.25, 0.5, 0.25], 1),
+    ({"options": [5, 6], "answer": 6, "probs": [0.25, 0.75]}, [0.25, 0.75], 1),
+    ({**OPTIONS, "prediction": "B", "confidence": 0.3}, [0.7, 0.3], 1),
+    ({**OPTIONS, "prediction": "A", "confidence": 0.3}, [0.7, 0.3], 0),
+    ({"question": "q", "gold": "B", "prediction": "(B)", "confidence": 0.3}, [0.7, 0.3], 1),
+    ({"question": "q", "gold": "5", "prediction": ".5", "confidence": 0.3}, [0.7, 0.3], 0),
+    ({"question": "q", "answer": "B", "reply": {"answer": "B", "confidence": 0.3}}, [0.7, 0.3], 1),
+    ({"reply": {"answer": "B", "confidence": 0.3}, "correct": False}, [0.7, 0.3], 0),
+    ({"confidence": "3/10", "correct": True}, [0.7, 0.3], 1),
 ]  # fmt: skip
 
 
@@ -340,6 +356,19 @@ FAULTS: list[tuple[list[Any], str]] = [
     ([{"options": ["a", "b"], "answer": 0, "logprobs": [0.7, -2.0]}], "at most 0; row 0 has 0.7"),
     ([{"options": ["a", "b"], "answer": [0, 1], "logprobs": [-0.7, -0.7]}], "several answers are right"),
     ([{"options": ["a", "b"], "answer": "c!", "logprobs": [-0.7, -0.7]}], "one of 2 options.*it is 'c!'"),
+    ([{"options": ["a", "a"], "answer": "a", "logprobs": [-0.7, -0.7]}], "question in row 0 must.*it is 'a'"),
+    (
+        [{"options": ["1", "2", "3"], "answer": 2, "probs": [0.2, 0.3, 0.5]}],
+        "counted from 0, 2 is option 2; it is also the text of option 1",
+    ),
+    (
+        [
+            {"options": ["1", "0"], "answer": 1, "probs": [0.2, 0.8]},
+            {"options": ["0", "1"], "answer": 0, "probs": [0.2, 0.8]},
+        ],
+        "it is also the text of option 0",
+    ),
+    ([{"options": ["a", "b"], "answer": 2, "probs": [0.2, 0.8]}], "number from 0 to 1; it is '2'"),
     ([{"confidence": 0.7, "correct": "perhaps"}], "must say whether each answer is right"),
     ([{"question": "q", "confidence": "sure", "correct": True}], "must be numbers, percentages or words"),
 ]
@@ -349,6 +378,32 @@ FAULTS: list[tuple[list[Any], str]] = [
 def test_faults_are_named(tmp_path: Path, records: list[Any], match: str) -> None:
     with pytest.raises(cr.CrediblyError, match=match):
         cr.load(_lines(tmp_path, records))
+
+
+def test_one_answer_tells_what_all_numbers_mean(tmp_path: Path) -> None:
+    own = {"options": ["1", "2", "3"], "probs": [0.2, 0.3, 0.5]}
+    by_text = cr.load(_lines(tmp_path, [{**own, "answer": 3}, {**own, "answer": 1}]))
+    assert by_text.labels.tolist() == [2, 0]
+    by_place = cr.load(_lines(tmp_path, [{**own, "answer": 0}, {**own, "answer": 1}]))
+    assert by_place.labels.tolist() == [0, 1]
+
+
+def test_complete_lists_beside_short_ones_may_leave_a_rest(tmp_path: Path) -> None:
+    own = {"options": ["x", "y"], "answer": "x"}
+    records = [
+        {**own, "logprobs": [math.log(0.6), math.log(0.3)]},
+        {**own, "logprobs": [math.log(0.6), None]},
+    ]
+    kept = cr.load(_lines(tmp_path, records)).predictions
+    assert np.allclose(kept.lower, [[0.6 / 0.9, 0.3 / 0.9], [0.6, 0.0]])  # given that an option is chosen
+
+
+def test_a_field_is_named_as_the_verdict(tmp_path: Path) -> None:
+    path = _lines(tmp_path, [{"question": "q", "confidence": 0.7, "score": score} for score in (1.0, 0.0)])
+    assert cr.load(path).labels is None
+    assert cr.load(path, labels="score").labels.tolist() == [1, 0]
+    options = [{"options": ["x", "y"], "probs": [0.3, 0.7], "key": name} for name in ("y", "A")]
+    assert cr.load(_lines(tmp_path, options), labels="key").labels.tolist() == [1, 0]
 
 
 def test_a_truncated_line_is_refused_or_left_out_on_request(tmp_path: Path) -> None:
