@@ -107,6 +107,14 @@ CLASSES = [
     World("calibrated 1 decimal k3", 1500, classes(3, true=same, decimals=None, votes=10, shape=triage)),
     World("calibrated k2 churn clusters", 2000, classes(2, shape=churn, clustered=0.3)),
     World(
+        "trained with label smoothing 0.15 k8",
+        2000,
+        classes(8, noise(0.15)),
+        NOISE,
+        TEMPERATURE,
+        direction=-1,
+    ),
+    World(
         "trained on balanced classes k2 fraud", 4000, classes(2, bias(1, 3.5), shape=fraud), BIAS, direction=1
     ),
     World("bias +0.6 k2 churn", 4000, classes(2, bias(1, 0.6), shape=churn), BIAS, direction=1),

@@ -189,7 +189,7 @@ def only(step: Step, level: str = "a") -> Step:
 
 
 def noise(share: float) -> Step:
-    """The truth behind labels some of which were replaced by random ones."""
+    """Mix with equal shares, as labels that are partly random do, or training with label smoothing."""
     return lambda logs, group: np.log((1.0 - share) * np.exp(logs) + share / logs.shape[1])
 
 

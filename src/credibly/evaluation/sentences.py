@@ -107,7 +107,10 @@ FAULTS: dict[str, tuple[str, str]] = {
         "Too sure that {c} does not happen{g}",
         "Not sure enough that {c} does not happen{g}",
     ),
-    "label noise": ("Overconfident, as if some labels were noise", "Underconfident"),
+    "label noise": (
+        "Overconfident, as if some labels were noise",
+        "Underconfident, as after training with label smoothing",
+    ),
     "bias": _TOO_OFTEN,
     "group bias": _TOO_OFTEN,
     "group bias+temperature": _TOO_OFTEN,
@@ -245,7 +248,7 @@ def _by(name: str | None) -> str:
 REPAIRS = {
     "temperature": "a temperature",
     "bias": "a bias of each class",
-    "noise": "mixing with the base rates",
+    "noise": "mixing with the base rates or equal shares, or taking these out",
     "order": "another order of the columns",
     "platt": "a bias and a slope (Platt)",
     "curve": "a smooth curve",

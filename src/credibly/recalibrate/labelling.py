@@ -1,6 +1,6 @@
 """Labels that do not belong to the predictions as they are: noisy ones, and columns in another order.
 
-noise   p' = (1 - e) p + e r        r base rates or equal shares, e in [0, 1): what is likeliest
+noise   p' = (1 - e) p + e r        r base rates or equal shares, e in [-1, 1): what is likeliest
 order   p'_c = p_{s(c)}             s the assignment of columns to labels with the largest likelihood
 """
 
@@ -21,6 +21,8 @@ from credibly.recalibrate.scores import mean_scores, scores_of
 
 MOST_NOISE = 1.0 - 1e-9
 """Largest e: beyond, nothing of the predictions is left."""
+LEAST_KEPT = 0.01
+"""Share of a probability that is kept at least, however much is taken out."""
 
 
 def _log_means(data: FitData) -> HostArray:
@@ -45,14 +47,40 @@ def _likeliest(weight: HostArray, excess: HostArray) -> tuple[float, int, float]
     return float(noise), int(ended.iterations), abs(slope(noise))
 
 
+def _smoothing(logs: HostArray, counts: HostArray) -> tuple[float, int, float]:
+    """Return the e below 0 that takes out equal shares with the least mean loss, the steps, and that loss."""
+    from scipy.optimize import minimize_scalar  # slow to load
+
+    probs, total = np.exp(logs), counts.sum(axis=1)
+    row, column = np.nonzero(counts)
+    weight = counts[row, column]
+
+    def loss(noise: float) -> float:
+        mixed = _mixed(probs, noise, 1.0 / probs.shape[1], np)
+        return float((total @ np.log(mixed.sum(axis=1)) - weight @ np.log(mixed[row, column])) / total.sum())
+
+    ended = minimize_scalar(loss, bounds=(-1.0, 0.0), method="bounded", options={"xatol": 1e-6})
+    return float(ended.x), int(ended.nfev), float(ended.fun)
+
+
+def _mixed(probs: Any, noise: float, rates: Any, xp: Any) -> Any:
+    """Return the mixture; below 0, a part of every probability is kept, and sums are no longer 1."""
+    mixed = (1.0 - noise) * probs + noise * rates
+    return mixed if noise >= 0.0 else xp.where(mixed > LEAST_KEPT * probs, mixed, LEAST_KEPT * probs)
+
+
 @dataclasses.dataclass(eq=False)
 class NoiseScaling(Recalibration):
-    """Mix predictions with base rates or equal shares, as label noise does: (1 - e) p + e r.
+    """Mix predictions with base rates or equal shares, as label noise does, or take equal shares out.
+
+    Labels that are partly random ask for (1 - e) p + e r. A network that was trained with label smoothing
+    states such a mixture of the truth, so e is negative.
 
     Attributes
     ----------
     noise : float
-        e, set by `fit`: the share of labels that look as if they were drawn without regard to the instance.
+        e, set by `fit`: the share of labels that look as if they were drawn without regard to the instance;
+        below 0, labels were smoothed by -e / (1 - e) in training.
     base_rates : ndarray (k,)
         r: the frequencies of the classes, half a label added to each so that none is impossible; or the same
         share for every class, if that makes the labels more likely.
@@ -61,8 +89,8 @@ class NoiseScaling(Recalibration):
 
     Notes
     -----
-    The likelihood is concave in e; predictions that no noise improves get e = 0. The members of an ensemble
-    share e, which maximises the likelihood of their mean.
+    The likelihood is concave in e above 0. Where equal shares are taken out, at least a hundredth of every
+    probability is kept. The members of an ensemble share e, which maximises the likelihood of their mean.
 
     Examples
     --------
@@ -82,19 +110,21 @@ class NoiseScaling(Recalibration):
 
     def describe(self) -> str:
         """Return the noise in words."""
+        if self.noise < 0.0:
+            return f"removing {self.noise / (self.noise - 1.0):.3g} of equal shares, as label smoothing adds"
         equal = np.ptp(self.base_rates) == 0.0
         return f"a mixture with {self.noise:.3g} of {'equal shares' if equal else 'the base rates'}"
 
     def _require_sound(self) -> None:
         super()._require_sound()
-        require_saved(0.0 <= self.noise < 1.0, "a number of at least 0 and below 1", "noise", self.noise)
+        require_saved(-1.0 <= self.noise < 1.0, "a number of at least -1 and below 1", "noise", self.noise)
 
     def _fit(self, data: FitData, seen: Any) -> Convergence:
-        logs, counts = _log_means(data), to_host(data.counts)
+        means, counts = _log_means(data), to_host(data.counts)
         frequency = counts.sum(axis=0) + 0.5
         row, column = np.nonzero(counts)
         weight = counts[row, column] / counts.sum()
-        logs = logs[row, column]
+        logs = means[row, column]
         before = -float(weight @ logs)
         ends = []
         for rates in (frequency / frequency.sum(), np.full(len(frequency), 1.0 / len(frequency))):
@@ -103,15 +133,20 @@ class NoiseScaling(Recalibration):
             noise, steps, gradient = _likeliest(weight, excess)
             after = before - float(weight @ np.log1p(noise * excess))
             ends.append((after, noise, rates, steps, gradient))
+        equal = ends[-1]
+        if equal[1] == 0.0:
+            noise, steps, after = _smoothing(means, counts)
+            if after < before:
+                ends.append((after, noise, equal[2], steps, 0.0))
         after, self.noise, self.base_rates, steps, gradient = min(ends, key=lambda end: end[0])
         return Convergence(True, steps, gradient, before, after, "Brent's method on e")
 
     def _map(self, predictions: ClassPredictions, seen: Any) -> ClassPredictions:
         values = scores_of(predictions, self.zero).values
         xp = namespace(values)
-        mixed = (1.0 - self.noise) * xp.exp(values) + self.noise * like(self.base_rates, values)
+        mixed = _mixed(xp.exp(values), self.noise, like(self.base_rates, values), xp)
         # without noise a class that is too rare for its probability keeps its logit
-        logs = xp.log(mixed) if self.noise > 0.0 else values
+        logs = xp.log(mixed) if self.noise != 0.0 else values
         return with_scores(predictions, logs, self._note)
 
 

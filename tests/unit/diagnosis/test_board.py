@@ -37,6 +37,7 @@ def world_of(board, name):
         "group 25 % bias -2 k2",
         "group 25 % temperature 0.5 k10",
         "label noise 30 % k10",
+        "third trained with label smoothing 0.15 k8",
         "swapped columns 0, 1 k5",
         "weights, bias +0.7 k2",
         "5 raters, temperature 1.4 k3",

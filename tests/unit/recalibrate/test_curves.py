@@ -157,10 +157,28 @@ def test_noise_is_recovered() -> None:
     assert np.allclose(
         fitted.apply(probs[:5]).probs, (1 - fitted.noise) * probs[:5] + fitted.noise * fitted.base_rates
     )
-    timid = probs**0.3 / (probs**0.3).sum(axis=1, keepdims=True)
-    assert cr.recalibrate.NoiseScaling().fit(timid, labels).noise == 0.0
     useless = cr.recalibrate.NoiseScaling().fit(probs, probs.argmin(axis=1))
     assert useless.noise > 0.9
+
+
+def test_label_smoothing_is_undone() -> None:
+    probs, labels = world(8000)
+    smoothed = 0.8 * probs + 0.2 / 3  # e = -0.2 / 0.8
+    fitted = cr.recalibrate.NoiseScaling().fit(smoothed, labels)
+    assert fitted.noise == pytest.approx(-0.25, abs=0.03)
+    assert fitted.describe().startswith("removing 0.2")
+    counts = cr.LabelCounts(np.eye(3, dtype=int)[labels] * 2)
+    assert cr.recalibrate.NoiseScaling().fit(smoothed, counts).noise == pytest.approx(fitted.noise, abs=1e-5)
+    after = fitted.apply(smoothed[:4000]).probs
+    assert np.abs(after - probs[:4000]).max() < 0.03
+    never = fitted.apply([[0.01, 0.01, 0.98]]).probs[0]  # (1 + 0.25) * 0.01 - 0.25 / 3 < 0, so 1 % is kept
+    assert never[0] == pytest.approx(1e-4 / (2e-4 + (1 - fitted.noise) * 0.98 + fitted.noise / 3))
+    timid = probs**0.3 / (probs**0.3).sum(axis=1, keepdims=True)
+    fitted = cr.recalibrate.NoiseScaling().fit(timid, labels)
+    assert fitted.noise < 0.0
+    assert fitted.convergence.loss_after < fitted.convergence.loss_before
+    read = cr.recalibrate.NoiseScaling._from_dict(fitted.to_dict())
+    assert np.array_equal(read.apply(timid[:5]).probs, fitted.apply(timid[:5]).probs)
 
 
 def test_columns_are_put_in_order() -> None:
