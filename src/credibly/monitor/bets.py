@@ -328,21 +328,39 @@ def _predictive(predictions: Ensemble, shares: _Shares, posterior: HostArray) ->
 
 
 def _of_values(predictions: RealPredictions, rows: Dataset, seed: Seed) -> Payoffs:
-    """Return what real labels pay: the mean over the cells that a label may lie in."""
+    """Return what real labels pay: over the cells that a label may lie in, the mean or the least."""
     levels, first, last = _cells(predictions, rows, seed)
     chances = np.diff(levels, prepend=0.0, append=1.0)
     table = np.array(list(_cell_bets(levels, chances)))
-    sums = np.concatenate([np.zeros((len(table), 1)), np.cumsum(table, axis=1)], axis=1)
-    width = last + 1 - first
-    logs = np.log((sums[:, last + 1] - sums[:, first]) / width)
+    paid = _least if isinstance(predictions, Quantiles) else _means
     upper = np.append(levels, 1.0)
     lower = upper - chances
     low, high = upper <= 0.5 + 1e-9, np.minimum(lower, 1.0 - upper) >= 0.05 - 1e-9
     events = np.stack([high, low]).astype(np.float64)
-    counts = np.concatenate([np.zeros((2, 1)), np.cumsum(events, axis=1)], axis=1)
-    observed = (counts[:, last + 1] - counts[:, first]) / width
     expected = np.repeat((events @ chances)[:, None], len(first), axis=1)
-    return Payoffs(logs, expected, observed, np.zeros(len(first), dtype=bool))
+    logs = np.log(paid(table, chances, first, last + 1))
+    return Payoffs(logs, expected, _means(events, chances, first, last + 1), np.zeros(len(first), dtype=bool))
+
+
+def _means(table: HostArray, chances: HostArray, first: HostArray, end: HostArray) -> HostArray:
+    """Return the means (a, n) of a table (a, cells) over cells from `first` to before `end`, by their chances."""
+    weighted = np.concatenate([np.zeros((len(table), 1)), np.cumsum(table * chances, axis=1)], axis=1)
+    total = np.append(0.0, np.cumsum(chances))
+    return np.asarray((weighted[:, end] - weighted[:, first]) / (total[end] - total[first]))
+
+
+def _least(table: HostArray, chances: HostArray, first: HostArray, end: HostArray) -> HostArray:
+    """Return the least (a, n) that labels pay which equal quantiles.
+
+    A value with a chance of its own holds all cells between its quantiles, and unknown parts of the two
+    around them. The least that any parts pay is found with each of them whole or empty.
+    """
+    least = _means(table, chances, first, end)
+    for skipped, left in ((1, 0), (0, 1), (1, 1)):
+        tied = end - first > skipped + left
+        part = _means(table, chances, first[tied] + skipped, end[tied] - left)
+        least[:, tied] = np.minimum(least[:, tied], part)
+    return least
 
 
 def _cells(predictions: RealPredictions, rows: Dataset, seed: Seed) -> tuple[HostArray, HostArray, HostArray]:

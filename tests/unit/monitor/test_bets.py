@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import scipy.stats
 
 import credibly as cr
 from credibly.monitor.bets import _POWERS, Book, Payoffs
@@ -85,6 +86,17 @@ def test_bets_on_cells_between_quantiles_are_fair(levels: object) -> None:
     labels = np.arange(len(heights) + 1) - 0.5  # one row per cell
     paid = np.exp(payoffs(cr.Quantiles(table, heights), labels).logs)
     assert np.allclose(paid @ np.diff(heights, prepend=0.0, append=1.0), 1.0)
+
+
+@pytest.mark.parametrize("zeros", [0.0, 0.3, 0.62])
+def test_quantiles_of_counts_pay_at_most_1_on_average(zeros: float) -> None:
+    counts = np.arange(40.0)
+    chances = (1.0 - zeros) * scipy.stats.poisson(1.7).pmf(counts)
+    chances[0] += zeros
+    heights = np.array([0.05, 0.25, 0.5, 0.75, 0.95])
+    quantiles = np.searchsorted(chances.cumsum(), heights).astype(float)  # several equal 0, labels too
+    paid = np.exp(payoffs(cr.Quantiles(np.tile(quantiles, (40, 1)), heights), counts).logs)
+    assert (paid @ chances).max() <= 1.0 + 1e-9
 
 
 def test_bets_on_gaussians_are_fair() -> None:
