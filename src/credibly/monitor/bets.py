@@ -343,7 +343,7 @@ def _of_values(predictions: RealPredictions, rows: Dataset, seed: Seed) -> Payof
 
 
 def _means(table: HostArray, chances: HostArray, first: HostArray, end: HostArray) -> HostArray:
-    """Return the means (a, n) of a table (a, cells) over cells from `first` to before `end`, by their chances."""
+    """Return the means (a, n) of a table over cells from `first` to before `end`, weighted by chances."""
     weighted = np.concatenate([np.zeros((len(table), 1)), np.cumsum(table * chances, axis=1)], axis=1)
     total = np.append(0.0, np.cumsum(chances))
     return np.asarray((weighted[:, end] - weighted[:, first]) / (total[end] - total[first]))

@@ -19,22 +19,23 @@ import json
 import math
 import os
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from scipy.special import logsumexp
 
-from credibly._arrays.errors import FileError, InputError, UnsupportedError, require
+from credibly._arrays.errors import InputError, UnsupportedError, require, require_type
 from credibly._arrays.namespace import HostArray, is_array, to_host
 from credibly._arrays.philox import Seed, as_seed
-from credibly.io import write_text_atomically
+from credibly.io import read_json_object, write_text_atomically
 from credibly.monitor.bets import Book, require_like
+from credibly.monitor.capital import Capital
 from credibly.monitor.process import OVERALL, Process
 from credibly.monitor.waiting import Waiting
 from credibly.predictions import Dataset, LabelCounts, as_rows
-from credibly.predictions.clusters import as_ids
+from credibly.predictions.clusters import as_ids, as_names
 from credibly.predictions.given import require_unweighted
 from credibly.results.base import jsonable, require_level
 from credibly.results.monitor import GroupEvidence, MonitorResult, Suspect, Tracked, tracked_name
@@ -46,6 +47,7 @@ _KEPT = (
 )
 """What the state holds besides the settings."""
 _WRITTEN = "Use what `Monitor.save` wrote."
+_EXPECTED = "Give the ids that `expect` was given, each once."
 _TRACE = 400
 _FIRST, _LATER = 0.4, 0.1
 """Weights of the groups of the first batch, and of all that come later."""
@@ -212,19 +214,17 @@ class Monitor:
         Batches are paid as a whole and in the order of their predictions, so it does no harm if labels of one
         kind come sooner than others. A label that never comes holds up its process until `forget`.
         """
-        names = _names(ids, None)
+        names = _names(ids)
         host = to_host(labels.counts) if isinstance(labels, LabelCounts) else labels
         host = np.atleast_1d(to_host(host) if is_array(host) else np.asarray(host))
         values = dict(zip(names, host.tolist(), strict=False))
-        missing = {name for batch in self._waiting for name in batch.missing}
-        strange = [name for name in names if name not in missing]
-        if strange or not len(names) == len(host) == len(values):
-            counts = f"got {len(names)} ids, {len(host)} labels"
+        self._require_waiting(names)
+        if not len(names) == len(host) == len(values):
             raise InputError(
                 "`ids`",
                 "must each name one row that waits, with one label per id",
-                f"got {strange[0]!r}, which does not" if strange else counts,
-                "Give the ids that `expect` was given, each once.",
+                f"got {len(names)} ids, {len(host)} labels",
+                _EXPECTED,
             )
         arrived = [
             (batch, {at: values[name] for name, at in batch.missing.items() if name in values})
@@ -246,7 +246,8 @@ class Monitor:
             Names that `expect` was given. The guarantee holds only if it does not depend on the labels which
             rows are given up.
         """
-        names = set(_names(ids, None))
+        names = set(_names(ids))
+        self._require_waiting(names)
         for batch in self._waiting:
             batch.forgotten += [at for name, at in batch.missing.items() if name in names]
         self._pay_whole_batches()
@@ -273,19 +274,23 @@ class Monitor:
         """Rows seen before the weight left the model, roughly when the fault began; None while it has not."""
         if self._alarm is not None:
             return self._alarm["since"]  # type: ignore[no-any-return]
-        return self._leader.overall.since if self._processes else None
+        return self._leader()[1].since if self._processes else None
 
     @property
     def where(self) -> tuple[Suspect, ...]:
-        """Which bets hold the weight that left the model, at the alarm or now."""
+        """Which bets hold the weight that left the model, at the alarm or now, and in which group."""
         if self._book is None or self.since is None:
             return ()
-        weights = np.array(self._alarm["weights"]) if self._alarm else self._leader.overall.weights[1:]
+        group, capital = self._leader()
+        weights = capital.weights[1:]
+        if self._alarm:
+            group, weights = self._alarm["group"], np.array(self._alarm["weights"])
         shares = weights / max(float(weights.sum()), 1e-300)
         order = [at for at in np.argsort(-shares, kind="stable")[:_SHOWN].tolist() if shares[at] >= _LEAST]
-        bets = self._book.bets
+        bets, place = self._book.bets, f" (group {group})" * (group is not None)
         return tuple(
-            Suspect(bets[at].words(self._classes), float(shares[at]), bets[at].family) for at in order
+            Suspect(bets[at].words(self._classes) + place, float(shares[at]), bets[at].family, group)
+            for at in order
         )
 
     @property
@@ -386,9 +391,18 @@ class Monitor:
         Monitor
             It goes on to the same numbers.
         """
+        require_type(isinstance(state, Mapping), "must be a mapping", _WRITTEN, state=state)
         if state.get("format") != FORMAT:
             raise InputError("the state", f"must say {FORMAT!r}", f"got {state.get('format')!r}", _WRITTEN)
-        state = copy.deepcopy(state)
+        try:
+            return cls._of(copy.deepcopy(state))
+        except (LookupError, TypeError, AttributeError) as error:
+            raise InputError(
+                "the state", "must be whole", f"{type(error).__name__}: {error}", _WRITTEN
+            ) from error
+
+    @classmethod
+    def _of(cls, state: Mapping[str, Any]) -> Monitor:
         made = cls(**state["settings"])
         for name in _KEPT:
             setattr(made, name, state[name.strip("_")])
@@ -429,19 +443,14 @@ class Monitor:
         Monitor
             It goes on to the same numbers.
         """
-        try:
-            state = json.loads(Path(path).read_text(encoding="utf-8"))
-        except ValueError as error:
-            raise FileError(f"'{path}'", "must be JSON", str(error), _WRITTEN) from error
-        if not isinstance(state, dict):
-            raise FileError(f"'{path}'", "must hold a state", "it does not", _WRITTEN)
-        return cls.from_state(state)
+        return cls.from_state(read_json_object(path))
 
     # ---- inside
 
-    @property
-    def _leader(self) -> Process:
-        return max(self._processes, key=lambda process: process.overall.log)
+    def _leader(self) -> tuple[str | None, Capital]:
+        """Return the capital that has won most, and its group if it is that of one."""
+        leaders = [process.leader(self._weights) for process in self._processes]
+        return max(leaders, key=lambda leader: leader[0])[1:]
 
     def _log(self) -> float:
         if not self._processes:
@@ -460,6 +469,14 @@ class Monitor:
             self._grouped = chunk.groups is not None
             self._processes = [Process.start(self._book, chunk.predictions) for _ in range(self._number)]
         require_like(chunk.predictions, self._book)
+        first, now = self._classes, chunk.classes
+        if first is not None and now is not None and first != now:
+            raise InputError(
+                "the classes",
+                f"must be those before, in their order: {', '.join(first)}",
+                f"got {', '.join(now)}",
+                "Put the columns into that order, or begin another monitor.",
+            )
         if self._book.hypothesis == "bayesian" and chunk.clusters is not None:
             raise UnsupportedError(
                 '`hypothesis="bayesian"`',
@@ -495,6 +512,13 @@ class Monitor:
             self._sizes[name] = 0
         return masks
 
+    def _require_waiting(self, names: Iterable[str]) -> None:
+        waiting = {name for batch in self._waiting for name in batch.missing}
+        strange = next((name for name in names if name not in waiting), None)
+        if strange is not None:
+            rule, evidence = "must each name one row that waits", f"got {strange!r}, which does not"
+            raise InputError("`ids`", rule, evidence, _EXPECTED)
+
     def _next(self) -> int:
         turn = self._batches % self._number
         self._batches += 1
@@ -522,8 +546,9 @@ class Monitor:
         passed = path >= math.log(self._number / self.level)
         if self._alarm is None and (self._impossible or passed.any()):
             at = int(np.argmax(passed)) if passed.any() else len(path) - 1
-            weights = process.overall.weights[1:].tolist()
-            self._alarm = {"row": int(ends[at]), "since": process.overall.since, "weights": weights}
+            _, group, capital = process.leader(self._weights)
+            weights = capital.weights[1:].tolist()
+            self._alarm = {"row": int(ends[at]), "since": capital.since, "weights": weights, "group": group}
         if self._number == 1:
             few = [*range(7, len(path) - 1, 8), len(path) - 1]
             self._trace += [[int(ends[at]), float(path[at])] for at in few]
@@ -551,6 +576,6 @@ def _exp(log: float) -> float:
     return math.exp(min(log, 700.0))
 
 
-def _names(ids: Any, n: int | None) -> list[str]:
-    host = to_host(ids) if is_array(ids) else np.asarray(ids)
-    return [str(name) for name in as_ids(host, len(host) if n is None else n).tolist()]
+def _names(ids: Any, n: int | None = None) -> list[str]:
+    array = np.atleast_1d(as_names(ids, "ids"))
+    return [str(name) for name in as_ids(array, len(array) if n is None else n, "ids").tolist()]

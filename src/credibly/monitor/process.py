@@ -59,6 +59,16 @@ class Process:
         rest = math.log(1.0 - OVERALL - sum(weights.values()))
         return float(logsumexp([math.log(OVERALL) + self.overall.log, *logs, rest]))
 
+    def leader(self, weights: Mapping[str, float]) -> tuple[float, str | None, Capital]:
+        """Return the largest part of its capital: the logarithm, its group (None: all rows), whose it is."""
+        parts = [
+            (math.log(weight) + self.groups[name].log, name, self.groups[name])
+            for name, weight in weights.items()
+            if name in self.groups
+        ]
+        overall = (math.log(OVERALL) + self.overall.log, None, self.overall)
+        return max([overall, *parts], key=lambda part: part[0])
+
     def of_group(self, name: str) -> float:
         """Return the logarithm of the capital of a group."""
         return self.groups[name].log if name in self.groups else 0.0
@@ -88,7 +98,7 @@ class Process:
                     capital = self.groups.setdefault(name, Capital.start(book.prior))
                     some = None if ids is None else ids[inside]
                     won, _, _, places = _by_cluster(some, *(part[:, inside] for part in paid[:3]))
-                    capital.pay(won, book.prior, before + places)
+                    capital.pay(won, book.prior, before + 1 + np.flatnonzero(inside)[places - 1])
             ends = seen[np.minimum(np.arange(1, len(path) + 1) * BLOCK, len(seen)) - 1]
             yield int(paid.impossible.sum()), path, before + ends
             before += tile.stop - tile.start

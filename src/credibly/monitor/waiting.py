@@ -53,16 +53,13 @@ class Waiting:
     @property
     def missing(self) -> dict[str, int]:
         """Names and places of the rows without a label."""
-        return {
-            name: at
-            for at, name in enumerate(self.ids)
-            if self.labels[at] is None and at not in self.forgotten
-        }
+        return {self.ids[at]: at for at, label in self.seen.items() if label is None}
 
     @property
     def seen(self) -> dict[int, Any]:
         """Places and labels of the rows that are not forgotten."""
-        return {at: value for at, value in enumerate(self.labels) if at not in self.forgotten}
+        forgotten = set(self.forgotten)
+        return {at: label for at, label in enumerate(self.labels) if at not in forgotten}
 
     def masks(self) -> dict[str, HostArray]:
         """Return which of the rows that are not forgotten are in every group that has some."""

@@ -103,17 +103,17 @@ def _decoded(array: HostArray, what: str) -> HostArray:
     return np.array(words, dtype=object if array.dtype == object else np.str_).reshape(array.shape)
 
 
-def as_ids(clusters: Any, n: int) -> HostArray:
+def as_ids(ids: Any, n: int, what: str = "clusters") -> HostArray:
     """Return the id of every row as an array of numbers or text, none of them missing."""
-    array = as_names(clusters, "clusters")
-    require_one_each(array.shape, n, "`clusters`", "id per prediction")
+    array = as_names(ids, what)
+    require_one_each(array.shape, n, f"`{what}`", "id per prediction")
     missing = [row for row, id_ in enumerate(array.tolist()) if id_ is None or id_ == "" or id_ != id_]
     if missing:
         raise InputError(
-            "`clusters`",
-            "must name the cluster of every row",
+            f"`{what}`",
+            "must have an id for every row",
             f"row {missing[0]} has no id ({counted(len(missing), 'row has', 'rows have')} none)",
-            "Give a row that belongs to no cluster an id of its own, or drop it.",
+            "Give such a row an id of its own, or drop it.",
         )
     return array.astype(str) if array.dtype.kind not in "iufUS" else array
 

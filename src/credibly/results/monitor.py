@@ -65,11 +65,14 @@ class Suspect(NamedTuple):
         Its share of the weight that has left the model.
     family : str
         "temperature", "class", "confidence", "shift", "scale", "lower tail", "upper tail" or "misses".
+    group : str or None
+        The group in which it wins; None: all rows.
     """
 
     words: str
     share: float
     family: str
+    group: str | None = None
 
 
 @dataclasses.dataclass(frozen=True)

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import credibly as cr
-from credibly.predictions import PredictionIntervals, Predictions
+from credibly.predictions import Dataset, PredictionIntervals, Predictions
 
 
 def stream(n: int, power: float = 1.0, seed: int = 0, k: int = 3) -> tuple[np.ndarray, np.ndarray]:
@@ -263,6 +263,23 @@ def test_the_group_with_the_fault_is_found() -> None:
     assert sum(one.weight for one in monitor.groups) <= 1.0
 
 
+def test_an_alarm_of_a_group_names_the_group_and_its_onset() -> None:
+    monitor = cr.Monitor()
+    for day in range(60):
+        probs, labels = stream(450, seed=day)
+        few, seen = stream(50, 1.0 if day < 30 else 0.4, seed=1000 + day)
+        groups = ["rest"] * 450 + ["new lens"] * 50
+        monitor.update(np.vstack([probs, few]), np.append(labels, seen), groups=groups)
+        if monitor.alarm:
+            break
+    assert 15_000 < monitor.result().alarm_row < 18_000
+    assert 14_400 < monitor.since < monitor.result().alarm_row
+    assert monitor.where[0].family == "temperature"
+    assert monitor.where[0].group == "new lens"
+    assert "(group new lens)" in monitor.result().sentence()
+    assert cr.Monitor.from_state(monitor.state()).where == monitor.where
+
+
 def test_groups_that_come_later_keep_the_weights_below_1() -> None:
     monitor = cr.Monitor()
     for number in range(12):
@@ -389,6 +406,11 @@ def test_bad_input_is_refused() -> None:
     with pytest.raises(cr.InputError, match="class"):
         monitor.observe([3, 4], [0, 9])
     assert monitor.result().waiting == 10
+    with pytest.raises(cr.InputError, match="'77', which does not"):
+        monitor.forget([1, 77])
+    with pytest.raises(cr.InputError, match="`ids` must have an id for every row; row 1 has"):
+        monitor.expect(stream(2)[0], ids=[100, None])
+    assert monitor.result().waiting == 10
     monitor.forget(range(10))
     assert monitor.result().waiting == 0
     with pytest.raises(cr.InputError, match="processes"):
@@ -402,10 +424,43 @@ def test_bad_input_is_refused() -> None:
 
 def test_files_that_hold_no_state_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "state.json"
-    for text, words in (("{", "must be JSON"), ("[1]", "must hold a state"), ('{"format": "x"}', "must say")):
+    texts = {"{": "JSON", "[1]": "must be a JSON object", '{"format": "x"}': "must say"}
+    for text, words in texts.items():
         path.write_text(text)
         with pytest.raises(cr.CrediblyError, match=words):
             cr.Monitor.load(path)
+    with pytest.raises(cr.CrediblyError, match="there is no such file"):
+        cr.Monitor.load(tmp_path / "other.json")
+    with pytest.raises(cr.InputTypeError, match="must be a mapping"):
+        cr.Monitor.from_state([1])
+    for name in fed(300).state():
+        part = {key: value for key, value in fed(300).state().items() if key != name}
+        with pytest.raises(cr.InputError, match=r"must be whole|must say"):
+            cr.Monitor.from_state(part)
+
+
+def test_classes_must_stay_what_and_where_they_were() -> None:
+    probs, labels = stream(100)
+    monitor = cr.Monitor()
+    monitor.update(Dataset(cr.Point(probs), labels, classes=("cat", "dog", "bird")))
+    kept = cr.Monitor.from_state(json.loads(json.dumps(monitor.state())))
+    kept.update(Dataset(cr.Point(probs), labels, classes=("cat", "dog", "bird")))
+    kept.update(probs, labels)
+    for names in (("dog", "cat", "bird"), ("cat", "dog", "fish")):
+        with pytest.raises(cr.InputError, match=f"must be those before, in .* got {', '.join(names)}"):
+            kept.update(Dataset(cr.Point(probs), labels, classes=names))
+    assert kept.n == 300
+
+
+def test_half_of_many_rows_that_wait_can_be_given_up() -> None:
+    probs, labels = stream(20_000)
+    monitor = cr.Monitor()
+    monitor.expect(probs, ids=range(20_000))
+    began = time.process_time()
+    monitor.forget(range(10_000, 20_000))
+    monitor.observe(range(10_000), labels[:10_000])
+    assert time.process_time() - began < 3.0  # 0.2 where nothing else runs
+    assert monitor.n == 10_000
 
 
 def test_a_million_rows_take_seconds() -> None:
