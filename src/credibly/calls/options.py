@@ -70,6 +70,15 @@ def meanings(text: str) -> dict[str, float | None]:
     }
 
 
+_READS: dict[str, Callable[[str], Any]] = {
+    **dict.fromkeys(("N", "K", "0|1"), int),
+    **dict.fromkeys(("SHARE", "SECONDS", "X"), float),
+    "A,B,...": names,
+    "X,Y,...": numbers,
+}
+"""How what follows a flag is read, by what the help calls it; as text, if it is not here."""
+
+
 def written(value: Any) -> str:
     """Return a value as it is typed."""
     if isinstance(value, dict):
@@ -107,8 +116,8 @@ class Option:
         The keyword of the library, if it is not called like the flag.
     default : object
         What holds if it is not typed; None if the library decides.
-    read : callable
-        From what is typed to the value.
+    read : callable, optional
+        From what is typed to the value, if what follows the flag does not say it.
     example : str
         A value, for those who typed one that cannot be read.
     choices : tuple of str
@@ -132,7 +141,7 @@ class Option:
     help: str
     keyword: str = ""
     default: Any = None
-    read: Callable[[str], Any] = str
+    read: Callable[[str], Any] | None = None
     example: str = ""
     choices: tuple[str, ...] = ()
     known: Names | None = None
@@ -148,6 +157,11 @@ class Option:
         return self.keyword or self.flag[2:].replace("-", "_")
 
     @property
+    def reads(self) -> Callable[[str], Any]:
+        """What makes a value of what is typed."""
+        return self.read or _READS.get(self.metavar or "", str)
+
+    @property
     def is_switch(self) -> bool:
         """Whether nothing follows the flag."""
         return self.metavar is None
@@ -155,7 +169,7 @@ class Option:
     def value(self, text: str) -> Any:
         """Read what was typed."""
         try:
-            return self.read(text)
+            return self.reads(text)
         except ValueError:
             raise InputError(
                 f"`{self.flag}`", "must be numbers", f"got {text!r}", f"Write `{self.flag} {self.example}`."
@@ -195,26 +209,24 @@ ALONE = _under(
         f"What the numbers are, if the file does not say: {', '.join(KINDS)}.",
         known=lambda: KINDS,
     ),
-    Option("--member-axis", "0|1", "Axis of the members: 1 for (n, m, k), 0 for (m, n, k).", read=int),
+    Option("--member-axis", "0|1", "Axis of the members: 1 for (n, m, k), 0 for (m, n, k)."),
     Option("--normalise", None, "Rescale rows whose sum differs from 1 (or 100 %) only by rounding."),
-    Option("--columns", "A,B,...", "Columns that hold the classes, in order.", read=names),
-    Option("--exclude", "A,B,...", "Columns to ignore.", read=names),
+    Option("--columns", "A,B,...", "Columns that hold the classes, in order."),
+    Option("--exclude", "A,B,...", "Columns to ignore."),
     Option("--ignore-label", "VALUE", "Label value that marks unlabelled rows, such as -1 or 255."),
-    Option("--n-raters", "N", "Number of raters behind soft labels.", read=int),
+    Option("--n-raters", "N", "Number of raters behind soft labels."),
     Option("--id", "NAME", "Column or array that names the instances."),
-    Option("--classes", "A,B,...", "Names of the classes, in the order of integer labels.", read=names),
+    Option("--classes", "A,B,...", "Names of the classes, in the order of integer labels."),
     Option(
         "--levels",
         "X,Y,...",
         "Levels of quantiles, or of lower and upper bounds.",
-        read=numbers,
         example="0.05,0.95",
     ),
     Option(
         "--member-weights",
         "X,Y,...",
         "Weights of the members; they sum to 1.",
-        read=numbers,
         example="0.5,0.3,0.2",
     ),
 )
@@ -227,7 +239,6 @@ DROP_INVALID, CLAIMED, WORDS = _under(
         "--claimed",
         "SHARE",
         "Share of labels that prediction sets, or intervals from lower to upper, claim to contain.",
-        read=float,
     ),
     Option(
         "--words",
@@ -250,14 +261,12 @@ CLUSTERS, BLOCKS, BY = _under(
         "N",
         "Rows are in time order: blocks of N consecutive rows belong together. With `--clusters store`, "
         "blocks of N consecutive rows of each store.",
-        read=int,
     ),
     Option(
         "--by",
         "A,B,...",
         "Columns or arrays with attributes that form groups: age,sex,site.",
         keyword="groups",
-        read=names,
     ),
 )
 ROWS = (*ALONE, DROP_INVALID, CLUSTERS, BLOCKS)
@@ -271,7 +280,7 @@ CHUNKS = _under(
         None,
         "Read rows in chunks (always on for patterns and .npy files above the memory limit).",
     ),
-    Option("--chunk-rows", "N", "Rows per chunk of an .npy file.", read=int),
+    Option("--chunk-rows", "N", "Rows per chunk of an .npy file."),
     Option("--skip-bad-shards", None, "Skip files that cannot be read, and report how many."),
 )
 WORKERS = _under(
@@ -296,17 +305,10 @@ N_RESAMPLES = Option(
     "N",
     "Number of replicates for each test; too few to show a conflict are raised.",
     default=999,
-    read=int,
 )
-N_BINS = Option("--n-bins", "N", "Number of bins for binned statistics.", default=15, read=int)
+N_BINS = Option("--n-bins", "N", "Number of bins for binned statistics.", default=15)
 SEED = Option(
-    "--seed",
-    "N",
-    "Seed; the same seed gives the same p-values.",
-    keyword="rng",
-    default=0,
-    read=int,
-    least=0,
+    "--seed", "N", "Seed; the same seed gives the same p-values.", keyword="rng", default=0, least=0
 )
 DRAWS = (N_RESAMPLES, N_BINS, SEED)
 DEFAULT_MARGIN = 0.02
@@ -314,14 +316,12 @@ MARGIN = Option(
     "--margin",
     "SHARE",
     "Gap between stated and observed shares that does not matter: 0.02 is two points.  [default: 0.02]",
-    read=float,
 )
 RELATIVE_MARGIN = Option(
     "--relative-margin",
     "SHARE",
     "For two classes, instead of `--margin`: a share of the stated frequency of the event; 0.2 of an event "
     "that is stated in 5 % is a margin of one point.",
-    read=float,
 )
 METHOD = Option(
     "--method",
@@ -337,7 +337,7 @@ METHODS_TRIED = METHOD.but(
 RECALIBRATE = METHOD.but(
     flag="--recalibrate", help=f"Recalibration to try; repeat for several: {METHODS}.", many=True
 )
-FOLDS = Option("--folds", "N", "Number of folds; each is held out once.", keyword="cv", default=5, read=int)
+FOLDS = Option("--folds", "N", "Number of folds; each is held out once.", keyword="cv", default=5)
 
 SETS = _under(
     "Tests of credal sets",
@@ -366,8 +366,8 @@ SETS = _under(
         known=listed("hypotests.credal.weights_test", "LEARNERS"),
     ),
     Option("--refit", None, "Learn the weights again for every replicate, or not.", off="--no-refit"),
-    Option("--split", "SHARE", "Share of the instances used to learn the weights.", read=float),
-    Option("--cv", "K", "Use K-fold cross-fitting instead of a single `--split`.", read=int),
+    Option("--split", "SHARE", "Share of the instances used to learn the weights."),
+    Option("--cv", "K", "Use K-fold cross-fitting instead of a single `--split`."),
 )
 TESTED_MARGIN = MARGIN.but(
     help="Test instead whether the error of the (average) prediction is smaller than this: 0.02 is two "
@@ -378,10 +378,10 @@ TEST_RESAMPLES = N_RESAMPLES.but(
 )
 
 AIMS = (
-    Option("--width", "SHARE", "Width of the interval, end to end: 0.04 is 4 points.", read=float),
-    Option("--gap", "SHARE", "Average gap that a calibration test should detect.", read=float),
+    Option("--width", "SHARE", "Width of the interval, end to end: 0.04 is 4 points."),
+    Option("--gap", "SHARE", "Average gap that a calibration test should detect."),
     MARGIN.but(help="Margin within which `credibly test` should place a calibrated model."),
-    Option("--power", "SHARE", "Probability of reaching the aim.", default=0.8, read=float),
+    Option("--power", "SHARE", "Probability of reaching the aim.", default=0.8),
 )
 CHECK_HYPOTHESIS = _choice(
     "--hypothesis",
@@ -394,16 +394,13 @@ CHECK_POWER = _choice(
 )
 AUDITED = _under(
     "Groups",
-    Option("--depth", "N", "Maximum number of attributes that define a group.", default=2, read=int),
-    Option(
-        "--n-quantiles", "N", "Number of parts that numeric attributes are split into.", default=4, read=int
-    ),
+    Option("--depth", "N", "Maximum number of attributes that define a group.", default=2),
+    Option("--n-quantiles", "N", "Number of parts that numeric attributes are split into.", default=4),
     Option(
         "--min-size",
         "N",
         "Minimum number of rows in a group; rarer levels of an attribute are merged.",
         default=20,
-        read=int,
     ),
     _choice(
         "--hypothesis",
@@ -424,7 +421,6 @@ TRADEOFF = Option(
     "Cost of imprecision, 0 to inf; repeat for several.",
     keyword="tradeoffs",
     default=(0.0, 0.1, 0.5, 1.0, 2.0),
-    read=float,
     many=True,
 )
 MEASURE = Option(
@@ -446,7 +442,7 @@ SIZE = _choice(
     "Small for a quick check, full to reproduce the published numbers.",
     default="small",
 )
-PROCESSES = Option("--workers", "N", "Number of processes; does not change the results.", default=1, read=int)
+PROCESSES = Option("--workers", "N", "Number of processes; does not change the results.", default=1)
 
 # --------------------------------------------------------------------------------------------------- output
 
@@ -465,12 +461,7 @@ OUT, FORCE, FAIL_ON, JSON, QUIET = _under(
 )
 PRINTED = (JSON, QUIET)
 
-LEVEL = Option(
-    "--level",
-    "SHARE",
-    "Largest probability of ever raising a false alarm.  [default: 0.05]",
-    read=float,
-)
+LEVEL = Option("--level", "SHARE", "Largest probability of ever raising a false alarm.  [default: 0.05]")
 MONITORED = (
     _choice(
         "--hypothesis",
@@ -492,7 +483,7 @@ STATE, METRICS, FOLLOW, EVERY = _under(
     Option(
         "--follow", None, "Keep watching the file until Ctrl-C, or until an alarm with `--fail-on alarm`."
     ),
-    Option("--every", "SECONDS", "Seconds between two looks, with `--follow`.", default=5.0, read=float),
+    Option("--every", "SECONDS", "Seconds between two looks, with `--follow`.", default=5.0),
 )
 FAIL_ON_ALARM = _choice(
     "--fail-on", "alarm", "Exit with code 1 after an alarm, now or in an earlier run.", about="Output"

@@ -158,7 +158,7 @@ def _type(row: Option) -> click.ParamType[Any]:
     if row.least is not None:
         return Whole(min=row.least)
     plain: dict[Any, click.ParamType[Any]] = {int: click.INT, float: click.FLOAT, str: click.STRING}
-    return plain.get(row.read) or Read(row.value)
+    return plain.get(row.reads) or Read(row.value)
 
 
 def _completion(known: Names, ends: Iterable[str] = ()) -> Completion:

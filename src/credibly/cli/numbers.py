@@ -20,7 +20,8 @@ from credibly.evaluation.words import crps_in_words
 from credibly.hypotests.calibration.certificate import stated_events
 from credibly.predictions import Rows
 from credibly.results.decompositions import CrpsDecomposition
-from credibly.statistics import Statistic, registered
+from credibly.results.tests import HypotestResult
+from credibly.statistics import registered
 
 LEVEL = 0.05
 CONFLICT, NOT_SHOWN = "conflict", "not-shown"
@@ -106,9 +107,20 @@ def _misread(evaluation: Evaluation) -> Iterator[str]:
         yield said.sentence
 
 
-def with_bins(statistic: Statistic, n_bins: int) -> Statistic:
-    """Return a binned statistic with that many bins, any other as it is."""
-    return statistic.with_(n_bins=n_bins) if "n_bins" in statistic.settings() else statistic
+def test_cells(result: HypotestResult[Any], columns: Iterable[str], **beside: Cell) -> tuple[Cell, ...]:
+    """Return the row of a test: what columns are called after, of the test or else of its details."""
+    named: dict[str, Cell] = {
+        "statistic": result.statistic_name,
+        "value": result.statistic,
+        "acceptance": result.acceptance_region,
+        "verdict": result.verdict(LEVEL),
+        **beside,
+    }
+    details = result.details
+    rest = {
+        name: getattr(result, name, getattr(details, name, None)) for name in columns if name not in named
+    }
+    return tuple((named | rest)[name] for name in columns)
 
 
 def require_gate(typed: Typed) -> None:

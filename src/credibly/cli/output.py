@@ -23,7 +23,6 @@ from credibly._arrays.checks import NAMED_ROWS, InvalidRowsError
 from credibly._arrays.errors import CrediblyError, Remedy
 from credibly.calls.options import Option
 from credibly.calls.verbs import VERBS
-from credibly.predictions.point import ROUNDED
 from credibly.results.base import jsonable
 
 if TYPE_CHECKING:
@@ -266,9 +265,6 @@ def sentence(error: CrediblyError) -> str:
     subject, rule, remedy = with_flags(error.subject), with_flags(error.rule), with_flags(error.remedy)
     if isinstance(error, InvalidRowsError):
         remedy += all_rows(error.rows)
-        rounded = isinstance(error.remedy, Remedy) and error.remedy.code == ROUNDED
-        if "--drop-invalid" not in remedy and not rounded:
-            remedy += " To leave these rows out: `--drop-invalid`."
     return printable(f"{subject} {rule}; {error.evidence}. {remedy}")
 
 

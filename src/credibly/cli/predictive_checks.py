@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from credibly._arrays.errors import InputError
-from credibly.cli.numbers import LEVEL, NOT_SHOWN, leave, with_bins
-from credibly.cli.output import Cell, Output, Table, progress, stage, with_flags
+from credibly.cli.numbers import LEVEL, NOT_SHOWN, leave, test_cells
+from credibly.cli.output import Output, Table, progress, stage, with_flags
 from credibly.cli.reading import opened
 from credibly.cli.typed import Typed
 from credibly.hypotests import predictive_check
@@ -15,7 +15,7 @@ from credibly.hypotests.predictive.outcomes import has_members
 from credibly.predictions import Gaussian, Rows
 from credibly.results.predictive import PredictiveCheck
 from credibly.results.tests import CheckDetails, HypotestResult
-from credibly.statistics.registry import as_statistic
+from credibly.statistics.registry import with_bins
 
 COLUMNS = (
     "hypothesis",
@@ -59,7 +59,10 @@ def check_file(typed: Typed) -> None:
         found: dict[str, Any] = check.to_dict()
         output.json(found if curve is None else {**found, "power": curve.to_dict()})
     else:
-        rows = [_row(name, one) for name, one in _results(check, groups=not output.terminal)]
+        rows = [
+            test_cells(test, COLUMNS, hypothesis=name, side=test.details.direction, m=test.details.n_members)
+            for name, test in _results(check, groups=not output.terminal)
+        ]
         output.table(Table(COLUMNS, rows, PAIRS), shown=SHOWN)
         if output.terminal and check.factors:
             output.pairs(_group_counts(check), heading="Groups")
@@ -81,7 +84,7 @@ def _checked(data: Rows, typed: Typed, output: Output) -> PredictiveCheck:
         return predictive_check(
             *data.arguments,
             **data.also("groups"),
-            statistics=asked and [with_bins(as_statistic(name), typed.n_bins) for name in asked],
+            statistics=asked and [with_bins(name, typed.n_bins) for name in asked],
             hypothesis=chosen,
             n_resamples=typed.n_resamples,
             rng=typed.rng,
@@ -94,27 +97,6 @@ def _results(check: PredictiveCheck, *, groups: bool) -> Iterator[tuple[str, Hyp
         yield from ((name, one) for one in part.checks.values())
         if groups:
             yield from ((name, one) for own in part.groups.values() for one in own.values())
-
-
-def _row(hypothesis: str, one: HypotestResult[CheckDetails]) -> tuple[Cell, ...]:
-    return (
-        hypothesis,
-        one.details.group,
-        one.statistic_name,
-        one.statistic,
-        one.acceptance_region,
-        one.details.direction,
-        one.pvalue,
-        one.pvalue_interval,
-        one.adjusted_pvalue,
-        one.details.member_pvalue,
-        one.details.sharpness,
-        one.effect_size,
-        one.n,
-        one.details.n_members,
-        one.n_resamples,
-        one.verdict(LEVEL),
-    )
 
 
 def _group_counts(check: PredictiveCheck) -> Iterator[tuple[str, str]]:

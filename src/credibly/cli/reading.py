@@ -9,7 +9,7 @@ from __future__ import annotations
 import glob
 import logging
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -79,18 +79,15 @@ def in_chunks(file: str, typed: Typed) -> bool:
 @contextmanager
 def engine(typed: Typed) -> Iterator[Any]:
     """Give the `engine` of `scan`, for as long as chunks are worked on."""
-    if typed.engine == "dask":
-        with dask_client(typed.scheduler) as client:
-            yield client
-        return
-    if typed.scheduler is not None:
+    if typed.scheduler is not None and typed.engine != "dask":
         raise InputError(
             "`--scheduler`",
             "is the address of a Dask cluster",
             "the engine is local",
             "Add `--engine dask`.",
         )
-    yield "serial"
+    with dask_client(typed.scheduler) if typed.engine == "dask" else nullcontext("serial") as workers:
+        yield workers
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from typing import Any
 
 from credibly._arrays.errors import InputError, MissingExtraError, nearest
 from credibly.cli.output import Output, Table, progress, stage
-from credibly.cli.reading import dask_client
+from credibly.cli.reading import engine
 from credibly.cli.typed import Typed
 from credibly.io import write_text_atomically
 from credibly.results.base import SCHEMA_VERSION
@@ -34,7 +34,13 @@ def study_named(typed: Typed) -> None:
         raise InputError("a study", "must have a known name", f"got {name!r}", nearest(name, studies))
     if workers < 1:
         raise InputError("`--workers`", "must be at least 1", f"got {workers}", "Use the number of cores.")
-    _require_one_engine(typed.engine, typed.scheduler, workers)
+    if workers != 1 and typed.engine == "dask":
+        raise InputError(
+            "`--workers`",
+            "counts processes that this command starts itself",
+            "got `--engine dask`, which has its own workers",
+            "Leave it out.",
+        )
     directory = typed.out or Path(f"{name}-{size}")
     if directory.exists() and not directory.is_dir():
         raise InputError(
@@ -47,7 +53,7 @@ def study_named(typed: Typed) -> None:
     replace = typed.overwrite or (directory / PARTS).is_dir()
     if directory.is_dir() and not replace:
         _require_empty(directory)
-    with _working(typed.engine, typed.scheduler, workers) as where, progress(quiet=output.quiet) as line:
+    with _working(typed) as where, progress(quiet=output.quiet) as line:
         found = studies[name].run(
             size, engine=where, rng=typed.rng, out=directory / PARTS, progress=stage(line, name)
         )
@@ -123,40 +129,19 @@ def _require_empty(directory: Path) -> None:
         )
 
 
-def _require_one_engine(engine: str | None, scheduler: str | None, workers: int) -> None:
-    """Raise where options of one engine are given to the other."""
-    if scheduler is not None and engine != "dask":
-        raise InputError(
-            "`--scheduler`",
-            "names a Dask cluster",
-            f"got `--engine {engine or 'local'}`",
-            f"Add `--engine dask`, or leave out `--scheduler {scheduler}`.",
-        )
-    if workers != 1 and engine == "dask":
-        raise InputError(
-            "`--workers`",
-            "counts processes that this command starts itself",
-            "got `--engine dask`, which has its own workers",
-            "Leave it out.",
-        )
-
-
 @contextlib.contextmanager
-def _working(engine: str | None, scheduler: str | None, workers: int) -> Iterator[Any]:
+def _working(typed: Typed) -> Iterator[Any]:
     """Give this process for one worker, a pool of processes for more, or the workers of a cluster."""
-    if engine == "dask":
-        with dask_client(scheduler) as client:
-            yield client
-        return
-    if workers == 1:
-        yield "serial"
+    if typed.workers == 1 or typed.scheduler is not None:
+        with engine(typed) as workers:
+            yield workers
         return
     import multiprocessing
     from concurrent.futures import ProcessPoolExecutor
 
     # fresh processes: a copy of this one could hold locks of its threads
     context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(workers, mp_context=context, initializer=_ignore_interrupts) as pool:
+    with ProcessPoolExecutor(typed.workers, mp_context=context, initializer=_ignore_interrupts) as pool:
         yield pool
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from credibly._arrays.errors import InputError
 from credibly.calls.options import AIMS, SETS
-from credibly.cli.numbers import LEVEL, leave, margin_of, require_gate, with_bins
+from credibly.cli.numbers import LEVEL, leave, margin_of, require_gate, test_cells
 from credibly.cli.output import Output, Table, progress, stage, with_flags
 from credibly.cli.reading import in_memory, opened, read
 from credibly.cli.typed import Typed
@@ -30,7 +30,7 @@ from credibly.results.credal import CredalDetails, ValidityDetails, WeightsDetai
 from credibly.results.tests import HypotestResult
 from credibly.results.witness import WitnessDetails
 from credibly.statistics import Statistic
-from credibly.statistics.registry import as_statistic
+from credibly.statistics.registry import with_bins
 
 RESAMPLES = 999
 COLUMNS = (
@@ -181,7 +181,7 @@ def _set_test(data: Rows, given: dict[str, Any], typed: Typed, drawn: dict[str, 
 def _statistics(typed: Typed, default: str | None = None) -> Statistic | list[Statistic] | None:
     """Return one statistic, several, or None if none was named; `--n-bins` reaches those that have bins."""
     names = typed.statistics or ([default] if default else [])
-    chosen = [with_bins(as_statistic(name), typed.n_bins) for name in names]
+    chosen = [with_bins(name, typed.n_bins) for name in names]
     return chosen if len(chosen) > 1 else next(iter(chosen), None)
 
 
@@ -205,40 +205,19 @@ def _failing(result: HypotestResult) -> list[str]:
 def _bounds(results: Iterable[HypotestResult], members: int) -> Table:
     """One row per error that was compared with a margin."""
     rows = [
-        (
-            one.statistic_name,
-            one.statistic,
-            one.details.upper(LEVEL),
-            one.details.margin,
-            one.pvalue,
-            one.n,
-            members,
-            one.verdict(LEVEL),
-        )
-        for one in results
-        if isinstance(one.details, EquivalenceDetails)
+        test_cells(result, BOUND_COLUMNS, m=members, upper=result.details.upper(LEVEL))
+        for result in results
+        if isinstance(result.details, EquivalenceDetails)
     ]
     return Table(BOUND_COLUMNS, rows)
 
 
 def _table(results: Iterable[HypotestResult], answers: list[HypotestResult], members: int) -> Table:
     """One row per test; everything that belongs to a verdict stands beside it."""
-    answering = {id(one) for one in answers}
+    answering = {id(answer) for answer in answers}
+    no_verdict = {"verdict": None}
     rows = [
-        (
-            result.statistic_name,
-            result.statistic,
-            result.acceptance_region,
-            result.tail,
-            result.pvalue,
-            result.pvalue_interval,
-            result.adjusted_pvalue,
-            result.effect_size,
-            result.n,
-            members,
-            result.n_resamples,
-            result.verdict(LEVEL) if id(result) in answering else None,
-        )
+        test_cells(result, COLUMNS, m=members, **({} if id(result) in answering else no_verdict))
         for result in results
     ]
     return Table(COLUMNS, rows, PAIRS)

@@ -19,6 +19,8 @@ from credibly.statistics.registry import as_statistic, registered
 _BY_NAME = ("groups", "clusters", "classes")
 """What may be said about a file: columns by their names."""
 _OF_ROWS = ("groups", "clusters", "features")
+_FITTED, _NO_CLAIM = "calibration.json", ("claimed",)
+_BY_GROUP = "cr.evaluate(predictions, labels, groups=groups)"
 _NOT_SAID = ("predictions", "models", "labels", "progress", "source")
 
 
@@ -80,12 +82,17 @@ def _named(value: Any) -> Any:
     return value.name if known and as_statistic(value.name) == value else value
 
 
+def _next(
+    work: Work, verb: str, *arguments: str, without: tuple[str, ...] = (), **options: Any
+) -> str | None:
+    """Return what is typed next about the data of an evaluation; None if they came from no file."""
+    return Call.of(work.source["call"]).then(verb, *arguments, without=without, **options)
+
+
 def fit_command(work: Work, method: str, by: str | None = None) -> str:
     """Write how a recalibration is fitted; `by` names the attribute whose groups have one of their own."""
     columns = {} if by is None else {"groups": [by]}
-    command = Call.of(work.source["call"]).then(
-        "calibrate fit", "calibration.json", without=("claimed",), method=method, **columns
-    )
+    command = _next(work, "calibrate fit", _FITTED, without=_NO_CLAIM, method=method, **columns)
     groups = "" if by is None else f", groups={by}"
     return command or f'cr.recalibration_report(predictions, labels, ["{method}"]{groups})'
 
@@ -93,30 +100,22 @@ def fit_command(work: Work, method: str, by: str | None = None) -> str:
 def ends_command(work: Work, claimed: float) -> str:
     """Write how the ends of intervals are recalibrated, as the quantiles of their claimed coverage."""
     low, high = (f"{0.5 + sign * claimed / 2:.6g}" for sign in (-1, 1))
-    command = Call.of(work.source["call"]).then(
-        "calibrate fit",
-        "calibration.json",
-        without=("claimed",),
-        levels=[float(low), float(high)],
-        method="levels",
-    )
+    levels = [float(low), float(high)]
+    command = _next(work, "calibrate fit", _FITTED, without=_NO_CLAIM, levels=levels, method="levels")
     ends = f"cr.Quantiles(np.stack([lower, upper], axis=1), [{low}, {high}])"
     return command or f"cr.recalibrate.QuantileShift().fit({ends}, labels)"
 
 
 def plan_command(work: Work) -> str:
     """Write how labels are planned; rows are taken as independent."""
-    command = Call.of(work.source["call"]).then("plan", gap=work.margin)
-    return command or f"cr.plan_labels(predictions, gap={work.margin:g})"
+    return _next(work, "plan", gap=work.margin) or f"cr.plan_labels(predictions, gap={work.margin:g})"
 
 
 def groups_command(work: Work) -> str:
     """Write how an evaluation is repeated group by group."""
-    command = Call.of(work.source["call"]).then("report", groups=["COLUMN"], overwrite=True)
-    return command or "cr.evaluate(predictions, labels, groups=groups)"
+    return _next(work, "report", groups=["COLUMN"], overwrite=True) or _BY_GROUP
 
 
 def audit_command(work: Work) -> str:
     """Write how groups are looked at."""
-    command = Call.of(work.source["call"]).then("audit", groups=["COLUMN"])
-    return command or "cr.evaluate(predictions, labels, groups=groups)"
+    return _next(work, "audit", groups=["COLUMN"]) or _BY_GROUP

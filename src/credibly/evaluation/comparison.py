@@ -58,7 +58,7 @@ from credibly.statistics import Statistic
 from credibly.statistics.linear import Linear
 from credibly.statistics.proper import ConfidenceGap
 from credibly.statistics.protocol import Plan, Story
-from credibly.statistics.registry import as_statistic
+from credibly.statistics.registry import with_bins
 from credibly.statistics.terms import Events, Terms
 
 CHEAP = ("accuracy", "log_loss", "confidence_gap", "brier", "confidence_ece")
@@ -335,8 +335,8 @@ def _compared(
         models, labels = {name: scan(one, labels) for name, one in models.items()}, None
     if isinstance(models, Mapping) and models and all(isinstance(one, Rows) for one in models.values()):
         models = matched_models({str(name): one for name, one in models.items()})
-    settled = partial(_with_bins, N_BINS if n_bins is None else n_bins)
-    cheap = [settled(as_statistic(name)) for name in CHEAP]
+    n_bins = N_BINS if n_bins is None else n_bins
+    cheap = [with_bins(name, n_bins) for name in CHEAP]
     # models are counted first, then draws, of which there are many more
     ranking = rank_models(models, labels, **asked, progress=lambda done, total: tell("scores", done, total))
     together = {name: asked[name] for name in ("clusters", "blocks")}
@@ -360,67 +360,73 @@ def _compared(
         tell("estimates", done, len(given))
     codes = next(iter(given.values())).cluster_codes()
     order = _places(estimates, np.stack(means, axis=2), codes, ranking, as_seed(rng), tell)
-    seen, errors = seen_rows(given), calibration_errors(n_classes, settled)
+    seen, errors = seen_rows(given), calibration_errors(n_classes, n_bins)
     calibration = _calibration(seen, errors, as_seed(rng), tell)
     apart = differences(seen, errors, order["log_loss"].names[0], level)
     lead, *others = leaders_in_words(order, estimates)
-    return Comparison(
-        models={name: summarise(one) for name, one in given.items()},
-        ranking=ranking,
+    sets = is_imprecise(ranking)
+    tasks = {"abstaining is allowed": True, "every instance must be decided": False} if sets else {}
+    return _comparison(
+        ranking,
+        given,
+        source,
+        rng,
+        settings={"n_bins": int(n_bins), "level": float(level), "tradeoffs": jsonable(ranking.tradeoffs)},
+        warnings=comparison_warnings(ranking),
         estimates=estimates,
         places=order,
         curves=curves,
-        recommendations={
-            "abstaining is allowed": ranking.recommend(abstention=True),
-            "every instance must be decided": ranking.recommend(abstention=False),
-        }
-        if is_imprecise(ranking)
-        else {},
+        recommendations={task: ranking.recommend(abstention=may) for task, may in tasks.items()},
         calibration=calibration,
         differences=apart,
         findings=(
             lead,
             *faults_in_words(calibration, apart),
             *others,
-            *(tradeoffs_in_words(ranking) if is_imprecise(ranking) else ()),
+            *(tradeoffs_in_words(ranking) if sets else ()),
         ),
-        warnings=tuple(
-            dict.fromkeys((*source_warnings(source), *_left_out(given), *comparison_warnings(ranking)))
-        ),
-        notes=ranking.notes,
-        settings={
-            "version": version(),
-            "rng": int(rng) if isinstance(rng, (int, np.integer)) else None,
-            "n_bins": _bins(cheap),
-            "level": float(level),
-            "tradeoffs": jsonable(ranking.tradeoffs),
-            **ranking.settings,
-        },
-        source=source,
     )
 
 
 def _compared_by_scores(
-    ranking: ScoreRanking, given: Mapping[str, Rows], recorded: dict[str, Any], rng: Any, tell: StageProgress
+    ranking: ScoreRanking, given: Mapping[str, Rows], source: dict[str, Any], rng: Any, tell: StageProgress
 ) -> Comparison:
     calibration = _calibration(seen_rows(given), (), as_seed(rng), tell)
-    first, *others = (score_finding(one, ranking) for one in ranking.standings.values())
-    return Comparison(
-        models={name: summarise(one) for name, one in given.items()},
-        ranking=ranking,
+    first, *others = (score_finding(standing, ranking) for standing in ranking.standings.values())
+    return _comparison(
+        ranking,
+        given,
+        source,
+        rng,
+        settings={"level": ranking.level},
         estimates=ranking.estimates,
         recommendations={},
         calibration=calibration,
         findings=(first, *faults_in_words(calibration), *others),
-        warnings=tuple(dict.fromkeys((*source_warnings(recorded), *_left_out(given)))),
+    )
+
+
+def _comparison(
+    ranking: Any,
+    models: Mapping[str, Rows],
+    source: dict[str, Any],
+    rng: Any,
+    settings: dict[str, Any],
+    warnings: Sequence[str] = (),
+    **parts: Any,
+) -> Comparison:
+    """Return what was found, with what every comparison has."""
+    # what the sources of the rows have to say, with the name of the model
+    left_out = (f"{name}: {note}" for name, rows in models.items() for note in rows.notes)
+    seed = int(rng) if isinstance(rng, (int, np.integer)) else None
+    return Comparison(
+        models={name: summarise(rows) for name, rows in models.items()},
+        ranking=ranking,
+        warnings=tuple(dict.fromkeys((*source_warnings(source), *left_out, *warnings))),
         notes=ranking.notes,
-        settings={
-            "version": version(),
-            "rng": int(rng) if isinstance(rng, (int, np.integer)) else None,
-            "level": ranking.level,
-            **ranking.settings,
-        },
-        source=recorded,
+        settings={"version": version(), "rng": seed, **settings, **ranking.settings},
+        source=source,
+        **parts,
     )
 
 
@@ -434,11 +440,6 @@ def _calibration(
         found[name] = model_calibration(one, errors, classes, seed)
         tell("diagnoses", done, len(models))
     return found
-
-
-def _bins(statistics: Sequence[Statistic]) -> int:
-    """Return the bins that the calibration error was asked for."""
-    return int(next(one.settings()["n_bins"] for one in statistics if "n_bins" in one.settings()))
 
 
 def is_imprecise(ranking: Ranking) -> bool:
@@ -487,13 +488,3 @@ def _places(
         )
         for at, name in enumerate(own)
     }
-
-
-def _left_out(models: Mapping[str, Rows]) -> list[str]:
-    """Return what the sources of the rows have to say, with the name of the model."""
-    return [f"{name}: {note}" for name, rows in models.items() for note in rows.notes]
-
-
-def _with_bins(n_bins: int, statistic: Statistic) -> Statistic:
-    """Return a statistic with the bins asked for, where it has bins."""
-    return statistic.with_(n_bins=n_bins) if "n_bins" in statistic.settings() else statistic

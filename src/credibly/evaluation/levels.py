@@ -7,7 +7,6 @@ of their own. Together they find a conflict in a right model in at most the leve
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
 from typing import Any
 
 from credibly.evaluation.ignorance import IgnoranceParts
@@ -28,16 +27,15 @@ from credibly.predictions import (
 from credibly.results.audit import AuditResult
 from credibly.results.predictive import PredictiveCheck
 
-_PVALUES: dict[str, Callable[[Any], float]] = {
-    "audit": lambda part: float(part.pvalue),
-    "credal": lambda part: float(part.validity.deciding_pvalue),
-    "validity": lambda part: float(part.test.deciding_pvalue),
-    "raters": lambda part: float(part.pvalue),
-    "ignorance": lambda part: float(part.pvalue),
-    "check": lambda part: min((one.deciding_pvalue for one in part.checks.values()), default=1.0),
-    "diagnosis": lambda part: float(part.pvalue),
-}
-"""The p-value behind the first verdict of each part that the first screen shows."""
+_DECIDING = ("audit", "credal", "validity", "raters", "ignorance", "check", "diagnosis")
+"""Parts whose first verdicts the first screen shows."""
+
+
+def _pvalue(part: Any) -> float:
+    """Return the p-value behind the first verdict of a part."""
+    if isinstance(part, PredictiveCheck):
+        return min((test.deciding_pvalue for test in part.checks.values()), default=1.0)
+    return float(part.pvalue)
 
 
 def _can_reject(part: Any, level: float) -> bool:
@@ -50,8 +48,8 @@ def _can_reject(part: Any, level: float) -> bool:
 def _tests(work: Work) -> dict[str, float]:
     """Return the p-values of the parts that share the level."""
     return {
-        name: pvalue(work.found[name])
-        for name, pvalue in _PVALUES.items()
+        name: _pvalue(work.found[name])
+        for name in _DECIDING
         if work.found.get(name) is not None and _can_reject(work.found[name], work.level)
     }
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from credibly._arrays.philox import Seed
 from credibly.diagnosis import Diagnosis
@@ -17,7 +17,8 @@ from credibly.predictions import ClassPredictions, Dataset, InMemory, RealPredic
 from credibly.results.base import Result
 from credibly.selection.calibration_errors import CalibrationDifference, error_differences
 from credibly.selection.score import spaced_rows
-from credibly.statistics import Statistic, classwise_ece, confidence_ece, smooth_ece, truthful_ce
+from credibly.statistics import Statistic, smooth_ece, truthful_ce
+from credibly.statistics.registry import with_bins
 
 LEVEL, N_RESAMPLES, MARGIN = 0.05, 999, 0.02
 """Error rate and replicates of the one test of each model, and the gap that does not matter."""
@@ -64,15 +65,15 @@ class ModelCalibration(Result):
     remedy: str
 
 
-def calibration_errors(n_classes: int, settled: Callable[[Statistic], Statistic]) -> list[Statistic]:
+def calibration_errors(n_classes: int, n_bins: int) -> list[Statistic]:
     """Return the errors that models are compared by; for two classes all are about the event.
 
     Parameters
     ----------
     n_classes : int
         Number of classes.
-    settled : callable
-        Gives a statistic the settings of the comparison.
+    n_bins : int
+        Bins of those that have bins.
 
     Returns
     -------
@@ -80,7 +81,7 @@ def calibration_errors(n_classes: int, settled: Callable[[Statistic], Statistic]
         Binned, smooth and truthful errors.
     """
     event = n_classes == 2
-    binned = [settled(one) for one in ((classwise_ece,) if event else (confidence_ece, classwise_ece))]
+    binned = [with_bins(name, n_bins) for name in ("confidence_ece", "classwise_ece")[event:]]
     return [*binned, smooth_ece.with_(target="classwise") if event else smooth_ece, truthful_ce]
 
 

@@ -93,6 +93,11 @@ class CredalParts(Part):
         """Its verdicts: the first question is whether the set holds the truth."""
         return self.verdicts
 
+    @property
+    def pvalue(self) -> float:
+        """The p-value of the witness, which decides the first verdict."""
+        return self.validity.deciding_pvalue
+
     def told(self, shared: Sequence[str]) -> tuple[str, ...]:
         """Return how many instances were tested, where they are not all."""
         if self.rows.size == self.n_all:
@@ -140,6 +145,11 @@ class ValidityParts(Part):
     def answers(self) -> tuple[Verdict, ...]:
         """The verdict over all instances."""
         return (self.verdict,)
+
+    @property
+    def pvalue(self) -> float:
+        """The p-value of the test over all instances."""
+        return self.test.deciding_pvalue
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything in JSON-safe types; for single instances only the worst that fail."""

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from credibly._arrays.errors import CrediblyError, InputError, InputTypeError, UnsupportedError
+from credibly._arrays.errors import CrediblyError, InputError, UnsupportedError, require_type
 from credibly._arrays.progress import StageProgress
 from credibly.evaluation.rows import compares_pairs
 from credibly.evaluation.work import NOT_ASKED, Reasons, Stage, Work
@@ -41,7 +41,7 @@ from credibly.results.tests import HypotestResult
 from credibly.statistics import BrierDecomposition, Statistic, decompose_brier, registered
 from credibly.statistics.over_rows import StatisticsTask, estimates_over, planned
 from credibly.statistics.pairwise import PairStatistic, in_single_precision
-from credibly.statistics.registry import as_statistic
+from credibly.statistics.registry import with_bins
 from credibly.statistics.slopes import STATED, states_one
 from credibly.statistics.subsampled import Subsampled, random_rows
 
@@ -68,20 +68,15 @@ def choose(
     With `single_precision`, statistics given by name compare pairs in single precision; instances of
     `Statistic` are used as they are.
     """
-    if isinstance(statistics, (str, Statistic)):
-        raise InputTypeError(
-            "`statistics`",
-            "must be a sequence",
-            f"got {statistics!r}",
-            "Pass a list, even for a single item.",
-        )
+    alone = isinstance(statistics, (str, Statistic))
+    require_type(
+        not alone, "must be a sequence", "Pass a list, even for a single item.", statistics=statistics
+    )
     asked = _of_this_kind(rows.example.predictions) if statistics is None else list(statistics)
     chosen: list[Statistic] = []
     reasons: Reasons = []
     for one in asked:
-        statistic = as_statistic(one)
-        if isinstance(one, str) and "n_bins" in statistic.settings():
-            statistic = statistic.with_(n_bins=n_bins)
+        statistic = with_bins(one, n_bins)
         if isinstance(one, str) and single_precision and isinstance(statistic, PairStatistic):
             statistic = in_single_precision(statistic)
         reason = _why_not(statistic, rows, tests)

@@ -38,7 +38,7 @@ from credibly.results.curves import EnvelopeCurve, ReliabilityCurve
 from credibly.results.recalibration import MethodChanges, RecalibrationReport
 from credibly.results.tests import HypotestResult
 from credibly.statistics import Statistic
-from credibly.statistics.registry import as_statistic
+from credibly.statistics.registry import as_statistic, with_bins
 
 STATISTICS = ("log_loss", "brier", "accuracy", "confidence_gap", "confidence_ece", "classwise_ece")
 
@@ -230,12 +230,7 @@ def _chosen(
     names = statistics
     if names is None:
         names = (*STATISTICS, "skce") if len(predictions) <= MOST_PAIRED_ROWS else STATISTICS
-    chosen = []
-    for choice in names:
-        statistic = as_statistic(choice)
-        binned = isinstance(choice, str) and "n_bins" in statistic.settings()
-        chosen.append(statistic.with_(n_bins=n_bins) if binned else statistic)
-    return chosen
+    return [with_bins(name, n_bins) for name in names]
 
 
 Asked = dict[str, tuple[Recalibration, bool]]

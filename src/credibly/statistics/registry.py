@@ -300,6 +300,14 @@ def called_here(asked_name: str) -> str | None:
     return _ELSEWHERE.get(plain_name)
 
 
+def with_bins(statistic: str | Statistic, n_bins: int) -> Statistic:
+    """Return a statistic that is named, with that many bins if it has any; instances as they are."""
+    known = as_statistic(statistic)
+    return (
+        known.with_(n_bins=n_bins) if isinstance(statistic, str) and "n_bins" in known.settings() else known
+    )
+
+
 def as_statistic(statistic_or_name: Any, *, tail: str | None = None) -> Statistic:
     """Return a statistic from a statistic or a name; functions must say their tail first."""
     if isinstance(statistic_or_name, Statistic):

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import errno
 import re
+from pathlib import Path
 
 import click
+import numpy as np
 import pytest
 
+import credibly as cr
 from credibly import FileError, InputError, InvalidRowsError, UnsupportedError
 from credibly._arrays.errors import ONE_RATER, Remedy
 from credibly.calls import VERBS
@@ -100,10 +103,15 @@ def test_labels_themselves_are_no_flag() -> None:
     assert said("Subtract 1.", "`labels`").startswith("`labels` must")
 
 
-def test_invalid_rows_can_be_left_out() -> None:
-    remedy = Remedy("Drop or repair them, or use `Point.from_scores`.", "Drop or repair them.")
-    text = sentence(InvalidRowsError("`probs`", "rows must sum to 1", "row 4 sums to 2", remedy, [4]))
-    assert text.endswith("Drop or repair them. To leave these rows out: `--drop-invalid`.")
+@pytest.mark.parametrize(("bad", "can_go"), [(slice(3, 4), True), (slice(None), False)])
+def test_invalid_rows_can_be_left_out_unless_all_are(bad: slice, can_go: bool, tmp_path: Path) -> None:
+    probs = np.full((6, 2), 0.5)
+    probs[bad] = 0.75
+    np.savez(tmp_path / "p.npz", probs=probs, y=np.arange(6) % 2)
+    with pytest.raises(InvalidRowsError) as caught:
+        cr.load(tmp_path / "p.npz")
+    text = sentence(caught.value)
+    assert ("To leave these rows out: `--drop-invalid`." in text) == can_go
     assert "from_scores" not in text
 
 
