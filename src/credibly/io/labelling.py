@@ -72,7 +72,7 @@ def joined_labels(
         role = str(other.meta["role"])
         label_name = next((alias for alias in (role, "counts") if alias in content.arrays), role)
         return {label_role(role): content.arrays.pop(label_name)}, None
-    outside = bool(other.source)
+    outside, lines_in_order = bool(other.source), True
     set_aside_all(other)
     named: str | None = None
     if other.table is not None:
@@ -82,6 +82,7 @@ def joined_labels(
             content.label_columns = tuple(map(str, arrays.pop("rater_names")))
         others = roles_of(other.table, options) if options.id in (None, *other.table) else {}
         named = others.get("id", names[0] if names else None)
+        lines_in_order = bool(arrays.pop("lines_in_order", True))
         if set(arrays) <= {"id"}:
             arrays |= _several_columns(other, content, named)
         other.arrays, other.table = arrays, None
@@ -98,7 +99,7 @@ def joined_labels(
         keep = np.array([str(name) not in content.left_out for name in other.arrays["id"].tolist()])
         labels = {name: array[keep] for name, array in labels.items()}
         other.arrays["id"] = other.arrays["id"][keep]
-    order = _order(content, other, named, outside)
+    order = _order(content, other, named, lines_in_order)
     return {name: array if order is None else array[order] for name, array in labels.items()}, order
 
 
@@ -153,7 +154,7 @@ def shared_id(columns: Columns, other: Columns) -> str | None:
     return None
 
 
-def _order(content: Content, other: Content, named: str | None, outside: bool) -> Array | None:
+def _order(content: Content, other: Content, named: str | None, lines_in_order: bool) -> Array | None:
     """Return how the rows of labels are to be put to stand beside their predictions; None as they are."""
     ids, label_ids = content.arrays.get("id"), other.arrays.get("id")
     if ids is not None and label_ids is not None:
@@ -167,10 +168,23 @@ def _order(content: Content, other: Content, named: str | None, outside: bool) -
     elif content.index is not None and other.index is not None:
         order, notes = order_by_index(content.index, other.index, what="labels")
     else:
-        if label_ids is not None and other.arrays.get("raters") is not None:
-            content.note(
-                "the predictions have no ids: raters' labels are paired in the order of first appearance"
+        if label_ids is None or other.arrays.get("raters") is None:
+            return None
+        if label_ids.dtype.kind in "iuf":
+            order = np.argsort(label_ids, kind="stable")
+            if np.array_equal(label_ids[order] - label_ids[order[0]], np.arange(len(order))):
+                content.note("the predictions have no ids: raters' labels are paired by their row numbers")
+                return np.asarray(order)
+        if not lines_in_order:
+            raise InputError(
+                "the predictions",
+                "must have ids if lines of raters are in no order",
+                "different raters labelled the instances in different orders",
+                "Save the ids with the predictions, as `id`, or sort the lines as the predictions are.",
             )
+        content.note(
+            "the predictions have no ids: raters' labels are paired in the order of first appearance"
+        )
         return None
     content.note(*notes)
     return order
@@ -288,14 +302,19 @@ def label_table(
 
 
 def _instances(columns: Columns, roles: Mapping[str, str], left: Iterable[str]) -> str | None:
-    """Return the column that names the instances of raters' lines: it repeats, but never for one rater."""
+    """Return the column that names the instances of raters' lines: it repeats, but never for one rater.
+
+    A few instances that a rater labelled twice are let through: `_rater_lines` names them.
+    """
     raters = columns[roles["rater"]].tolist()
-    found = []
+    found, nearly = [], []
     for name in left:
         values = columns[name].tolist() if columns[name].ndim == 1 and name != roles.get("y") else []
         pairs = set(zip(values, raters, strict=False))
-        if len(set(values)) < len(pairs) == len(raters):
-            found.append(name)
+        if len(set(values)) < len(pairs) and len(pairs) >= 0.9 * len(raters):
+            nearly.append(name)
+            found += [name] if len(pairs) == len(raters) else []
+    found = found or nearly
     return found[0] if len(found) == 1 else None
 
 
@@ -324,8 +343,11 @@ def _rater_lines(
     instances = {instance: i for i, instance in enumerate(dict.fromkeys(ids))}
     people = {rater: j for j, rater in enumerate(dict.fromkeys(raters))}
     cells = [[""] * len(people) for _ in instances]
+    last, lines_in_order = dict.fromkeys(raters, -1), True
     for instance, rater, label in zip(ids, raters, map(word_of, columns[name].tolist()), strict=True):
         row, place = cells[instances[instance]], people[rater]
+        lines_in_order &= instances[instance] >= last[rater]
+        last[rater] = instances[instance]
         if row[place] not in ("", label) and label:
             raise InputError(
                 "a table of raters",
@@ -340,6 +362,7 @@ def _rater_lines(
         "raters": np.array(cells, dtype=np.str_),
         "id": np.array(list(instances)),
         "rater_names": names,
+        "lines_in_order": np.array(lines_in_order),
     }, [note]
 
 

@@ -566,7 +566,9 @@ def _checked_counts(
         )
     if name == "raters":
         names = content.label_columns or ()
-        counts = counts_of_raters(table, known or (), names if len(names) == table.shape[1] else ())
+        order = content.label_order or (known if content.named_by is None else None)
+        names = names if len(names) == table.shape[1] else ()
+        counts = counts_of_raters(table, known or (), names, order or ())
         content.note(f"{table.shape[1]} columns of raters are counted, blanks left out")
     elif name == "soft_labels" or (options.n_raters is not None and table.dtype.kind == "f"):
         if options.n_raters is None:

@@ -277,9 +277,15 @@ def word_of(value: Any) -> str:
     return str(int(value)) if isinstance(value, bool) else str(value).strip()
 
 
-def counts_of_raters(table: Array, known: Sequence[str], names: Sequence[str] = ()) -> LabelCounts:
-    """Count the classes that raters gave: one row per instance, one column per rater, blanks left out."""
-    places = {"": len(known), **_places(known)}
+def counts_of_raters(
+    table: Array, known: Sequence[str], names: Sequence[str] = (), order: Sequence[str] = ()
+) -> LabelCounts:
+    """Count the classes that raters gave: one row per instance, one column per rater, blanks left out.
+
+    `order` is the order of the classes in which numbers count them, if it is known.
+    """
+    counted_from_0 = {str(at): list(known).index(name) for at, name in enumerate(order)}
+    places = {"": len(known), **(counted_from_0 if numbers_of(known) is None else {}), **_places(known)}
     values, at = np.unique(table, return_inverse=True)
     words = [word_of(value) for value in values.tolist()]
     cells = np.array([places.get(word, -1) for word in words])[at.reshape(table.shape)]

@@ -11,6 +11,7 @@ from credibly._arrays.errors import InputError, UnsupportedError, nearest
 from credibly._arrays.namespace import HostArray
 from credibly.results.base import Result
 from credibly.results.estimates import Estimate, Estimates
+from credibly.results.ignorance import called
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -98,7 +99,7 @@ class Agreement(Result):
             beside = f"; alpha without this rater {without:.3f}" if np.isfinite(without) else ""
             lines.append(
                 f"{len(self.raters)} raters: agreement with the others from {self.by_rater.value[low]:.2f} "
-                f"({self.raters[low]}{beside}) to "
-                f"{self.by_rater.value[high]:.2f} ({self.raters[high]})"
+                f"({called(self.raters[low])}{beside}) to "
+                f"{self.by_rater.value[high]:.2f} ({called(self.raters[high])})"
             )
         return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])

@@ -56,6 +56,11 @@ class SpreadDetails(Details):
         )
 
 
+def called(rater: str) -> str:
+    """Return the name of a rater in a sentence."""
+    return f"rater {rater}" if rater.isdigit() else rater
+
+
 @dataclasses.dataclass(frozen=True)
 class RaterDetails(Details):
     """What a test that raters differ knows beside its p-value.
@@ -79,7 +84,7 @@ class RaterDetails(Details):
             how = "give certain labels more often" if self.aspect == "leaning" else "agree less with the rest"
             return (
                 f"The {self.n_raters} raters differ: for the same instances some {how} than others do, most "
-                f"clearly {self.rater}."
+                f"clearly {called(self.rater)}."
             )
         if test.verdict(level) == "cannot tell":
             return super()._sentence(test, level, class_names)

@@ -468,6 +468,43 @@ def test_raters_keep_their_names(tmp_path: Path) -> None:
     assert set(cr.raters.agreement(data.labels).raters) == {"ana", "bo"}
 
 
+LINES = [(f"x{row}", who, "cat" if row % 2 else "dog") for row in range(12) for who in ("ana", "bo")]
+
+
+def _lines_beside(tmp_path: Path, lines: list[tuple[object, str, str]], **more: object) -> cr.Dataset:
+    probs = np.random.default_rng(0).dirichlet(np.ones(2), size=(12, 3))
+    np.savez(tmp_path / "model.npz", probs=probs, classes=["cat", "dog"], **more)  # type: ignore[arg-type]
+    text = "\n".join(["item,annotator,label", *(",".join(map(str, line)) for line in lines)])
+    (tmp_path / "said.csv").write_text(text + "\n")
+    return cr.load(tmp_path / "model.npz", labels=tmp_path / "said.csv")
+
+
+def test_lines_of_raters_in_no_order_need_ids(tmp_path: Path) -> None:
+    mixed = [LINES[place] for place in np.random.default_rng(1).permutation(len(LINES))]
+    by_rater = sorted(LINES, key=lambda line: line[1])
+    expected = [[2 * (row % 2), 2 * (1 - row % 2)] for row in range(12)]
+    for lines in (LINES, by_rater):
+        assert _lines_beside(tmp_path, lines).labels.counts.tolist() == expected
+    with pytest.raises(cr.InputError, match="labelled the instances in different orders"):
+        _lines_beside(tmp_path, mixed)
+    named = _lines_beside(tmp_path, mixed, id=[f"x{row}" for row in range(12)])
+    assert named.labels.counts.tolist() == expected
+    numbered = _lines_beside(tmp_path, [(int(name[1:]), who, label) for name, who, label in mixed])
+    assert numbered.labels.counts.tolist() == expected
+    assert any("by their row numbers" in note for note in numbered.notes)
+
+
+def test_an_instance_that_a_rater_labelled_twice_is_named(tmp_path: Path) -> None:
+    with pytest.raises(cr.InputError, match="rater 'ana' labelled 'x0' 'dog' and 'cat'"):
+        _lines_beside(tmp_path, [*LINES, ("x0", "ana", "cat")])
+
+
+def test_raters_may_count_named_classes(tmp_path: Path) -> None:
+    lines = [(name, who, str(int(label == "dog"))) for name, who, label in LINES]
+    expected = [[2 * (row % 2), 2 * (1 - row % 2)] for row in range(12)]
+    assert _lines_beside(tmp_path, lines).labels.counts.tolist() == expected
+
+
 def test_a_rater_is_no_group_of_instances(tmp_path: Path) -> None:
     model, said = _annotations(tmp_path)
     with pytest.raises(cr.InputError, match="'annotator' is in a table with one row per instance and rater"):

@@ -305,6 +305,14 @@ def test_raters_who_differ_widen_errors_and_are_said() -> None:
     assert calm.pvalue == 1.0  # all orders are the same
 
 
+def test_raters_that_are_numbers_are_called_raters() -> None:
+    rows = np.repeat(np.arange(60), 2)
+    labels = np.stack([np.arange(60) % 2, np.ones(60, int)], axis=1).ravel()  # the second says 1 always
+    counts, _ = cr.LabelCounts.from_annotations(rows, np.tile([7, 8], 60), labels, n_classes=2)
+    assert "most clearly rater " in cr.raters.rater_test(counts, n_resamples=99, rng=0).sentence()
+    assert "(rater 7" in str(cr.raters.agreement(counts))
+
+
 def test_a_careless_rater_who_prefers_no_label_is_found() -> None:
     rng = np.random.default_rng(3)
     truth = np.repeat(rng.integers(3, size=(300, 1)), 4, axis=1)
