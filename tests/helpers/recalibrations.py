@@ -71,6 +71,7 @@ def real_cases() -> dict[str, tuple[cr.recalibrate.Recalibration, Any, Any, Any]
         "tails": (cr.recalibrate.TailScaling(), None),
         "skew": (cr.recalibrate.SkewScaling(), None),
         "levels": (cr.recalibrate.QuantileShift(), None),
+        "relative levels": (cr.recalibrate.QuantileShift(relative=True), None),
         "scale, then levels": (scaling().then(cr.recalibrate.QuantileShift()), None),
     }
     return {

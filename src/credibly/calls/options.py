@@ -41,7 +41,8 @@ MEASURES = ("hartley", "dubois_prade", "koerner", "entropy_gap", "credal_size", 
 METHODS = (
     "temperature, bias, platt (or sigmoid), curve, isotonic, beta, vector, matrix, noise, order, venn_abers, "
     "members, alpha, ignorance, credal; for real values shift, scale, shift+scale, linear, linear+scale, "
-    "spread, tails, skew, isotonic, levels, scale_by_features; join with + to apply one after the other"
+    "spread, tails, skew, isotonic, levels, relative_levels, scale_by_features; join "
+    "with + to apply one after the other"
 )
 
 FILE = "FILE"

@@ -60,6 +60,7 @@ _TERMS = {
     "tails": (),
     "skew": (),
     "levels": (),
+    "relative_levels": (),
     "isotonic": (),
 }
 
@@ -152,6 +153,7 @@ class RealSubject:
             and (one.effect != "tail" or wide >= _EXTREME_OF_QUANTILES)
             and (one.effect not in ("tail", "skew") or self._is_clear(one))
             and (self.has_spread or one.method not in RESCALING)
+            and (one.method != "relative_levels" or self._widths.min() > 0.0)
         ]
 
     def _is_clear(self, fault: Fault) -> bool:
@@ -318,8 +320,10 @@ class RealSubject:
     def _repaired(self, fault: Fault, by: Attribute | None, kept: HostArray, held: HostArray) -> Law:
         """Fit a repair to some rows; return the distributions of others after it."""
         weight = self.weighing.weights[kept]
-        if fault.method == "levels":
-            return self._law(held, self.mu[held], self.sd[held], added=self._level_shifts(kept))
+        if fault.method in ("levels", "relative_levels"):
+            unit = self._widths if fault.method == "relative_levels" else np.ones((len(self.y), 1))
+            added = unit[held] * self._level_shifts(kept, unit[kept])
+            return self._law(held, self.mu[held], self.sd[held], added=added)
         if not _TERMS[fault.method]:
             z, shape = self._scores(kept), Shape()
             if fault.method == "tails":
@@ -397,12 +401,18 @@ class RealSubject:
         levels = np.arange(1, 20) / 20
         return np.repeat(self.mu[rows, None], len(levels), axis=1), levels
 
-    def _level_shifts(self, rows: HostArray) -> HostArray:
-        """Return what is added at every level: the quantile of the residuals."""
+    @cached_property
+    def _widths(self) -> HostArray:
+        """Return the distances between the outermost quantiles, (n, 1)."""
+        table = self._table(np.arange(len(self.y)))[0]
+        return np.asarray(table[:, -1:] - table[:, :1])
+
+    def _level_shifts(self, rows: HostArray, unit: HostArray) -> HostArray:
+        """Return what is added at every level, in units (rows, 1): the quantile of the residuals."""
         table, levels = self._table(rows)
         weight = self.weighing.weights[rows]
         found = []
-        for level, residual in zip(levels, (self.y[rows, None] - table).T, strict=True):
+        for level, residual in zip(levels, ((self.y[rows, None] - table) / unit).T, strict=True):
             order = np.argsort(residual)
             at = np.searchsorted(np.cumsum(weight[order]), level * weight.sum())
             found.append(residual[order[min(int(at), len(order) - 1)]])

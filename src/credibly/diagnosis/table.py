@@ -75,5 +75,6 @@ REALS = (
     Fault("skewed", 3, "skew", "skew", needs="dense"),
     Fault("group shift+scale", 3, "shift+scale", "mean", by_group=True, needs="groups"),
     Fault("levels", 4, "levels", "quantile", needs="levels"),
+    Fault("levels", 4, "relative_levels", "quantile", needs="levels"),
     Fault("shape", 4, "isotonic", "quantile", needs="dense"),
 )

@@ -124,7 +124,7 @@ def repair_facts(work: Work, found: Diagnosis) -> list[dict[str, Any]]:
 
 def _same(found: Diagnosis, one: Any) -> bool:
     chosen = found.repair
-    return chosen is not None and (chosen.fault, chosen.by) == (one.fault, one.by)
+    return chosen is not None and (chosen.fault, chosen.method, chosen.by) == (one.fault, one.method, one.by)
 
 
 def _repairs(work: Work, found: Diagnosis, headline: Finding) -> Finding | None:

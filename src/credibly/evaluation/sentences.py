@@ -262,6 +262,7 @@ REPAIRS = {
     "tails": "heavier or lighter tails",
     "skew": "another shape of each side",
     "levels": "a shift of each quantile",
+    "relative_levels": "a shift of each quantile by a share of the distance between the outermost ones",
     "isotonic": "another level of each quantile",
 }
 """What repairs are called in sentences."""

@@ -54,6 +54,7 @@ NAMED: dict[str, Callable[[], Recalibration]] = {
     **{name: method for name, method in METHODS.items() if name != "chain"},
     **{name: partial(LocationScaling, terms) for name, terms in NAMES.items()},
     "sigmoid": PlattScaling,
+    "relative_levels": partial(QuantileShift, relative=True),
     "scale_by_features": partial(SpreadScaling, by="features"),
 }
 """What a name stands for, unfitted."""

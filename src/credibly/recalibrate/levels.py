@@ -1,7 +1,8 @@
 """Recalibrations by levels: isotonic maps of probabilities and distribution functions, and single quantiles.
 
 isotonic   F' = R o F                    R the distribution of the labels' F(y), which is increasing by itself
-levels     Q'(l) = Q(l) + d_l            d_l the residual y - Q(l) whose rank is l (n + 1)
+levels     Q'(l) = Q(l) + d_l            d_l the residual y - Q(l) whose rank is l (n + 1); or relative to
+                                      the distance between the row's outermost quantiles
 
 Kuleshov, Fenner and Ermon 2018; Romano, Patterson and Candès 2019.
 """
@@ -274,11 +275,15 @@ class QuantileShift(RealRecalibration):
     levels : int
         Gaussian predictions and draws are returned as quantiles at the levels j / M, with M given here;
         `Quantiles` keep their own levels.
+    relative : bool
+        Whether shifts follow the distance between the outermost quantiles of each row. Better if errors grow
+        with what is stated.
 
     Attributes
     ----------
     at, shifts : ndarray (q,)
-        Levels and what is added to their quantiles, in the unit of the labels.
+        Levels and what is added to their quantiles: in the unit of the labels, or, if `relative`, as a
+        multiple of the distance between the outermost quantiles of the row.
 
     Notes
     -----
@@ -303,6 +308,7 @@ class QuantileShift(RealRecalibration):
     """
 
     levels: int = 20
+    relative: bool = False
     at: HostArray = learned("q")
     shifts: HostArray = learned("q")
     method: ClassVar[str] = "levels"
@@ -310,14 +316,22 @@ class QuantileShift(RealRecalibration):
     def __post_init__(self) -> None:
         require_integer(self.levels, "levels", 2)
 
+    @property
+    def name(self) -> str:
+        """The name with what shifts follow."""
+        return "relative_levels" if self.relative else "levels"
+
     def describe(self) -> str:
         """Return the range of the shifts in words."""
-        return f"shifts of quantiles by {self.shifts.min():.3g} to {self.shifts.max():.3g}"
+        what = " of the distance between the outermost ones" if self.relative else ""
+        return f"shifts of quantiles by {self.shifts.min():.3g} to {self.shifts.max():.3g}{what}"
 
     def _fit(self, data: RealData, seen: Any) -> Convergence:
         table, levels = quantile_grid(data.predictions, self.levels)
         at, weight = to_host(levels), data.host_weight
         residual = to_host(data.labels)[:, None] - to_host(table)
+        if self.relative:
+            residual = residual / _positive_widths(to_host(table))
         shifts = [_residual(residual[:, j], weight, float(level)) for j, level in enumerate(at)]
         self.at, self.shifts = at, np.array(shifts)
         losses = mean_losses(data, lambda rows: self._moved(data.predictions[rows])[0])
@@ -338,10 +352,22 @@ class QuantileShift(RealRecalibration):
                 raise InputError("predictions", rule, f"{evidence}, {at[0]:g} to {at[-1]:g}", remedy)
         table = predictions.quantile(like(self.at, predictions._leading))
         xp = namespace(table)
-        moved = table + like(self.shifts, table)
+        width = table[:, -1:] - table[:, :1] if self.relative else 1.0
+        moved = table + width * like(self.shifts, table)
         crossed = xp.any(moved[:, 1:] < moved[:, :-1], axis=1)
         count = int(xp.sum(xp.astype(crossed, xp.int64)))
         return Quantiles(xp.sort(moved, axis=1) if count else moved, like(self.at, table)), count
+
+
+def _positive_widths(table: HostArray) -> HostArray:
+    """Return the distance between the outermost quantiles of every row, (n, 1)."""
+    width = table[:, -1:] - table[:, :1]
+    equal = int((width <= 0.0).sum())
+    if equal:
+        subject, rule = "shifts that follow the width of a row", "need outermost quantiles that differ"
+        evidence = f"they are equal in {counted(equal, 'instance')}"
+        raise UnsupportedError(subject, rule, evidence, "Use `QuantileShift()`.")
+    return width
 
 
 def _residual(residual: HostArray, weight: HostArray, level: float) -> float:

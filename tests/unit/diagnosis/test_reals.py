@@ -95,12 +95,21 @@ def test_heavy_tails() -> None:
 def test_a_single_quantile_that_is_off() -> None:
     levels = levels_of(9)
     table = MEAN[:, None] + SPREAD[:, None] * ndtri(levels)
-    table[:, 8] += 0.6
+    table[:, 8] += 1.2
     found = diagnose(cr.Quantiles(table, levels), LABELS, n_resamples=199)
     assert (found.fault, found.direction, found.repair.method) == ("levels", 1, "levels")
     assert found.effect.claim.level == pytest.approx(0.9)
     assert found.effect.observed == (table[:, 8] >= LABELS).mean()  # of the quantile itself
     assert abs(found.effect.remains) < 0.01
+
+
+def test_one_quantile_that_is_off_by_a_share_of_the_spread_is_no_scale() -> None:
+    levels = np.array([0.1, 0.5, 0.9])
+    table = MEAN[:, None] + SPREAD[:, None] * np.array([-0.8, 0.0, ndtri(0.9)])
+    found = diagnose(cr.Quantiles(table, levels), LABELS, n_resamples=199)
+    assert (found.fault, found.direction, found.effect.claim.level) == ("levels", 1, 0.1)
+    assert found.repair is not None
+    assert found.repair.method == "relative_levels"
 
 
 def test_coverage_of_quantiles_is_that_of_the_stated_ones() -> None:

@@ -8,6 +8,7 @@ import math
 import numpy as np
 import pytest
 from scipy.optimize import isotonic_regression
+from scipy.special import ndtri
 
 import credibly as cr
 from credibly.plots import picture
@@ -145,6 +146,22 @@ def test_coverage_after_a_shift_is_exact_on_average() -> None:
         made = cr.recalibrate.QuantileShift().fit(biased[:19], labels[:19]).apply(biased[19:])
         inside.append(np.mean((labels[19:] >= made.values[:, 0]) & (labels[19:] <= made.values[:, 1])))
     assert np.mean(inside) == pytest.approx(0.8, abs=3 * np.std(inside) / 10)
+
+
+def test_shifts_may_follow_the_width_of_a_row() -> None:
+    """The upper of two quantiles is too low by a third of the width of its row."""
+    rng = np.random.default_rng(6)
+    width = np.repeat([1.0, 10.0], 1000) * rng.uniform(0.9, 1.1, 2000)
+    truth = width[:, None] * ndtri([0.1, 0.9]) / (2 * ndtri(0.9))  # about 1 and 10 wide
+    labels = width * rng.normal(size=2000) / (2 * ndtri(0.9))
+    low = cr.Quantiles(truth * [1.0, 0.5], [0.1, 0.9])  # 0.75 of the width, so that 0.25 / 0.75 is missing
+    found = cr.recalibrate.QuantileShift(relative=True).fit(low[::2], labels[::2])
+    assert found.shifts == pytest.approx([0.0, 1 / 3], abs=0.06)
+    made = found.apply(low[1::2])
+    for rows in (slice(0, 500), slice(500, 1000)):
+        assert (labels[1::2][rows] <= made.values[rows, 1]).mean() == pytest.approx(0.9, abs=0.04)
+    with pytest.raises(cr.UnsupportedError, match="equal in 1 instance"):
+        cr.recalibrate.QuantileShift(relative=True).fit(cr.Quantiles([[1, 2], [3, 3]], [0.1, 0.9]), [1, 2])
 
 
 def test_refusals_name_the_remedy() -> None:
