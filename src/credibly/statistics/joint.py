@@ -17,9 +17,10 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from credibly._arrays.checks import as_real, require_finite, require_positive_number
-from credibly._arrays.errors import require
+from credibly._arrays.errors import UnsupportedError, require
 from credibly._arrays.namespace import HostArray, as_float64, tiles, to_host
 from credibly._arrays.standard_errors import mean_error
+from credibly.predictions.clusters import as_ids
 from credibly.results.estimates import Estimate
 from credibly.statistics.linear import LinearStatistic
 from credibly.statistics.protocol import CLASS_LABELS, Plan, Story, Traits
@@ -147,7 +148,16 @@ def score_table(name: JointScore, draws: HostArray, labels: HostArray, order: fl
     n, p, d = pool.shape
     of_pools = _energy if name == "energy_score" else partial(_variogram, order=order)
     parts = tiles(n, max(1, _ELEMENTS // (p * d * max(p, d))))
-    return np.concatenate([of_pools(pool[rows]) for rows in parts])
+    with np.errstate(over="ignore", invalid="ignore"):
+        table = np.concatenate([of_pools(pool[rows]) for rows in parts])
+    if not np.isfinite(table).all():
+        raise UnsupportedError(
+            f"`{name}`",
+            "takes powers of distances, and these must be numbers of this precision",
+            f"the largest number is {np.abs(pool).max():.3g}",
+            "Use another unit.",
+        )
+    return table
 
 
 def _energy(pool: HostArray) -> HostArray:
@@ -168,7 +178,7 @@ def _variogram(pool: HostArray, order: float) -> HostArray:
 
 
 def _estimate(name: str, scores: HostArray, clusters: Any) -> Estimate:
-    codes = None if clusters is None else np.unique(np.asarray(clusters), return_inverse=True)[1]
+    codes = None if clusters is None else np.unique(as_ids(clusters, len(scores)), return_inverse=True)[1]
     away = scores - scores.mean()
     return Estimate(name, float(scores.mean()), n=len(scores), **mean_error(away, codes))
 

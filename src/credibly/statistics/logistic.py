@@ -1,9 +1,9 @@
-"""Calibration slope and intercept of two classes: logistic regression of the label on the predicted logit.
+"""Calibration slope and intercept of an event: logistic regression of the label on the predicted logit.
 
     logit P(y = 1) = a + b logit p,        calibrated: a = 0, b = 1
 
 b < 1: predictions are too extreme, b > 1: not extreme enough. With b = 1 fixed, a is calibration in the
-large: below 0 where the second class is predicted too often.   Cox 1958; Steyerberg 2019.
+large: below 0 where the event is predicted too often.   Cox 1958; Steyerberg 2019.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from credibly._arrays.errors import InputError, UnsupportedError
+from credibly._arrays.errors import InputError, UnsupportedError, is_whole, require
 from credibly._arrays.namespace import HostArray, to_host
 from credibly._arrays.standard_errors import cluster_error
 from credibly.predictions import ClassPredictions, as_rows
@@ -54,16 +54,23 @@ class LogisticCalibration(Result):
 
 
 def logistic_calibration(
-    predictions: Any, labels: Any = None, *, clusters: Any = None, blocks: int | None = None
+    predictions: Any,
+    labels: Any = None,
+    *,
+    target: int | None = None,
+    clusters: Any = None,
+    blocks: int | None = None,
 ) -> LogisticCalibration:
-    """Fit calibration slope and intercept of predictions of two classes.
+    """Fit calibration slope and intercept of the probability of one class.
 
     Parameters
     ----------
     predictions : Predictions, array or Rows
-        Predictions of two classes, none of them exactly 0 or 1.
+        Predictions of classes; the probability of the event is never exactly 0 or 1.
     labels : array (n,)
         ...
+    target : int, optional
+        The class that is the event. Default: the second of two classes.
     clusters : array (n,) or "copies", optional
         ... Standard errors then allow for these clusters.
     blocks : int, optional
@@ -100,24 +107,31 @@ def logistic_calibration(
     require_defined(accuracy, rows)
     predictions = rows.example.predictions
     assert isinstance(predictions, ClassPredictions)
-    if predictions.n_classes != 2:
-        remedy = "Pass the probabilities of one class and of all others together."
-        raise UnsupportedError(
-            "`logistic_calibration`", "is for two classes", f"got {predictions.n_classes}", remedy
-        )
+    k = predictions.n_classes
+    if target is None and k != 2:
+        remedy = "Name one by its index, `target=1`."
+        raise InputError("`target`", "must name the class that is the event", f"got {k} classes", remedy)
+    event = 1 if target is None else target
+    require(
+        is_whole(event) and 0 <= event < k,
+        f"must be a class from 0 to {k - 1}",
+        "Name one class by its index.",
+        target=target,
+    )
     require_one_label(rows.example.batch, "`logistic_calibration`")
     point, batch = gathered(rows)
-    p = to_host(point.probs).astype(np.float64)
-    y = to_host(batch.values)[0].astype(np.float64)
-    certain = int((p == 0).any(axis=1).sum())
+    probs = to_host(point.probs).astype(np.float64)
+    y = (to_host(batch.values)[0] == event).astype(np.float64)
+    p, others = probs[:, event], np.delete(probs, event, axis=1).sum(axis=1)
+    certain = int(((p == 0) | (others == 0)).sum())
     if certain:
         raise InputError(
             "predictions",
             "must lie between 0 and 1 to have a logit",
-            f"{certain} of {len(p)} rows have a probability of exactly 0",
+            f"{certain} of {len(p)} rows have a probability of exactly 0 or 1",
             "Mix them with a small share of the uniform distribution first.",
         )
-    logit = np.log(p[:, 1]) - np.log(p[:, 0])
+    logit = np.log(p) - np.log(others)
     ones = np.ones_like(logit)
     codes = rows.cluster_codes()
     both = _fitted(np.stack([ones, logit], axis=1), y, 0.0 * logit)

@@ -143,8 +143,9 @@ class WeightedIntervalScore(RealMean):
         if levels is not None:
             known = isinstance(levels, (tuple, list)) and bool(levels)
             known = known and all(is_number(level) and 0 < level < 1 for level in levels)
+            known = known and len(set(levels)) == len(levels)
             remedy = "Try (0.5, 0.9)."
-            require(known, "must be coverages strictly between 0 and 1", remedy, levels=levels)
+            require(known, "must be different coverages strictly between 0 and 1", remedy, levels=levels)
             object.__setattr__(self, "levels", tuple(map(float, levels)))
 
     def loss(self, predictions: RealPredictions) -> Loss:

@@ -53,7 +53,7 @@ def test_of_a_constant_prediction_the_intercept_alone_is_the_difference_of_logit
 @pytest.mark.parametrize(
     ("probs", "labels", "match"),
     [
-        (np.full((4, 3), 1 / 3), [0, 1, 2, 0], "is for two classes; got 3"),
+        (np.full((4, 3), 1 / 3), [0, 1, 2, 0], "must name the class that is the event; got 3 classes"),
         ([[1.0, 0.0], [0.4, 0.6]], [0, 1], "1 of 2 rows have a probability of exactly 0"),
         ([[0.8, 0.2], [0.4, 0.6]], [0, 1], "separate the labels"),
         ([[0.4, 0.6], [0.4, 0.6]], [0, 1], "or are all the same"),
@@ -67,6 +67,23 @@ def test_of_a_constant_prediction_the_intercept_alone_is_the_difference_of_logit
 def test_what_has_no_slope_is_refused(probs, labels, match: str) -> None:
     with pytest.raises(cr.CrediblyError, match=match):
         fit(probs, labels)
+
+
+def test_the_event_may_be_any_class() -> None:
+    rng = np.random.default_rng(4)
+    probs = rng.dirichlet(np.ones(3), size=400)
+    y = (rng.random((400, 1)) > probs.cumsum(axis=1)).sum(axis=1)
+    for target in range(3):
+        p = probs[:, target]
+        found, two = fit(probs, y, target=target), fit(np.stack([1 - p, p], axis=1), y == target)
+        assert found.slope.value == pytest.approx(two.slope.value)
+        assert found.intercept.stderr == pytest.approx(two.intercept.stderr)
+    p = probs[:, 0]
+    first = fit(np.stack([p, 1 - p], axis=1), y != 0, target=0)
+    assert first.in_the_large.value == pytest.approx(fit(probs, y, target=0).in_the_large.value)
+    for target in (3, -1, True, "cat", 0.5):
+        with pytest.raises(cr.CrediblyError, match="`target` must be a class from 0 to 2"):
+            fit(probs, y, target=target)
 
 
 def test_errors_of_clusters_are_those_of_their_rows() -> None:

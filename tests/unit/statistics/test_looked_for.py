@@ -209,3 +209,19 @@ def test_wrong_dependence_is_found_by_exchange_and_right_predictions_are_not() -
     assert sum(rejected) <= 5  # 6 or more of 20 at 5 %: 3 in ten thousand
     with pytest.raises(cr.InputError, match="must hold 2 numbers for each of the 120 instances"):
         cr.hypotests.joint_test(joint(3, 0.9)[0], np.zeros((120, 3)))
+
+
+def test_joint_scores_refuse_clusters_that_do_not_fit_and_numbers_that_are_too_large() -> None:
+    draws, labels = joint(5, 0.0)
+    for clusters in ([0] * 4, 3, "abc", [None] * len(labels)):
+        with pytest.raises(cr.InputError, match="`clusters` must have"):
+            S.energy_score(draws, labels, clusters=clusters)
+    with pytest.raises(cr.UnsupportedError, match="must be numbers of this precision"):
+        S.energy_score(1e200 * draws, 1e200 * labels)
+    with pytest.raises(cr.UnsupportedError, match="Use another unit"):
+        cr.hypotests.joint_test(1e120 * draws, 1e120 * labels, order=2.0)
+
+
+def test_levels_of_intervals_must_differ() -> None:
+    with pytest.raises(cr.InputError, match="must be different coverages"):
+        S.wis(cr.Gaussian([0.0], [1.0]), [0.5], levels=(0.5, 0.5))
