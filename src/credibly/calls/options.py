@@ -59,12 +59,12 @@ def names(text: str) -> list[str]:
 
 def numbers(text: str) -> list[float]:
     """Return numbers that are separated by commas."""
-    return [float(one) for one in names(text)]
+    return [float(word) for word in names(text)]
 
 
 def meanings(text: str) -> dict[str, float | None]:
     """Return words and their probabilities, likely=0.7,no idea=none; a word may mean that there is none."""
-    pairs = [one.partition("=") for one in names(text)]
+    pairs = [word.partition("=") for word in names(text)]
     return {
         word.strip(): None if number.strip().casefold() == "none" else float(number)
         for word, _, number in pairs
@@ -95,8 +95,8 @@ def listed(room: str, name: str) -> Callable[[], Iterable[str]]:
     """Return what lists the names that a room knows; it is loaded when somebody asks."""
 
     def known() -> Iterable[str]:
-        found: Any = getattr(import_module(f"credibly.{room}"), name)
-        return tuple(found() if callable(found) else found)
+        values: Any = getattr(import_module(f"credibly.{room}"), name)
+        return tuple(values() if callable(values) else values)
 
     return known
 
@@ -182,7 +182,7 @@ class Option:
             return []
         if self.is_switch:
             return [self.flag if value else self.off]
-        return [word for one in (value if self.many else [value]) for word in (self.flag, written(one))]
+        return [word for item in (value if self.many else [value]) for word in (self.flag, written(item))]
 
     def but(self, **changes: Any) -> Option:
         """Return the option as another verb has it."""

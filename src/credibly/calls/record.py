@@ -69,8 +69,8 @@ class Call:
 
     def command(self) -> str:
         """Return the command line; a file that is called like an option is named with its folder."""
-        given = {**self.reading, **self.options}
-        flags = [word for row in VERBS[self.verb].rows for word in row.words(given.get(row.name))]
+        values = {**self.reading, **self.options}
+        flags = [word for row in VERBS[self.verb].rows for word in row.words(values.get(row.name))]
         files = [f"./{file}" if file.startswith("-") and file != "-" else file for file in self.files]
         return shlex.join(["credibly", *self.verb.split(), *files, *flags])
 
@@ -110,10 +110,10 @@ class Call:
         settings = {name: _python(value) for name, value in self.options.items() if name not in _NOT_SAID}
         settings |= {name: name for name in self.objects if name not in ("predictions", "models", "labels")}
         several = len(self.files) > 1 or "models" in self.objects
-        given = ["models" if several else "predictions", "labels"]
+        arguments = ["models" if several else "predictions", "labels"]
         if self.verb == "demo":
             lines = ["from credibly.io import demo", *lines]
-            given = [f"demo({_python(self.options['model'])})"]
+            arguments = [f"demo({_python(self.options['model'])})"]
         elif len(self.files) > 1:
             read = zip(self.options["models"], self.files, strict=True)
             lines += [
@@ -122,13 +122,13 @@ class Call:
                 *(f"    {_python(name)}: {self._read(file)}," for name, file in read),
                 "}",
             ]
-            given = ["models"]
+            arguments = ["models"]
         elif self.files and "predictions" not in self.objects:
             lines += ["", f"data = {self._read(self.files[0])}"]
-            given = ["data"]
+            arguments = ["data"]
         elif "labels" not in self.objects:
-            given = given[:1]
-        called = _called(f"cr.{'compare' if several else 'evaluate'}", given, settings)
+            arguments = arguments[:1]
+        called = _called(f"cr.{'compare' if several else 'evaluate'}", arguments, settings)
         out = self.options.get("out", "comparison.html" if several else "report.html")
         return "\n".join([*lines, "", f"{called}.report({_python(out)})"])
 
@@ -153,7 +153,7 @@ def plain(value: Any) -> Any:
     if isinstance(value, os.PathLike):
         return os.fspath(value)
     if isinstance(value, (list, tuple)):
-        items = [plain(one) for one in value]
+        items = [plain(item) for item in value]
         return None if None in items else items
     return plain(value.item()) if getattr(value, "shape", None) == () and hasattr(value, "item") else None
 
@@ -161,13 +161,13 @@ def plain(value: Any) -> Any:
 def _number(value: Any) -> Any:
     """Return an infinite number that JSON had to spell."""
     if isinstance(value, list):
-        return [_number(one) for one in value]
+        return [_number(item) for item in value]
     return math.inf if value == "Infinity" else value
 
 
-def _called(name: str, given: list[str], keywords: Mapping[str, str]) -> str:
+def _called(name: str, arguments: list[str], keywords: Mapping[str, str]) -> str:
     """Return a call as Python writes it, on one line or one line per argument."""
-    words = [*given, *(f"{keyword}={value}" for keyword, value in keywords.items())]
+    words = [*arguments, *(f"{keyword}={value}" for keyword, value in keywords.items())]
     line = f"{name}({', '.join(words)})"
     return line if len(line) <= _WIDTH else "\n".join([f"{name}(", *(f"    {word}," for word in words), ")"])
 

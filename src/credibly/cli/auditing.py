@@ -58,7 +58,7 @@ def _within(result: AuditResult, open_groups: tuple[AuditGroup, ...], margin: fl
     size = f"{100 * margin:g} points"
     if not open_groups:
         return f"all groups are within {size}, 95 % sure"
-    most = max(open_groups, key=lambda one: max(-one.low, one.high))
+    most = max(open_groups, key=lambda group: max(-group.low, group.high))
     return (
         f"not shown to be within {size}: {len(open_groups)} of {len(result.groups)} groups and measures; the "
         f"gap of {most.group} could be {100 * max(-most.low, most.high):.1f} points"
@@ -67,19 +67,19 @@ def _within(result: AuditResult, open_groups: tuple[AuditGroup, ...], margin: fl
 
 def _show(result: AuditResult, output: Output) -> None:
     if output.terminal:
-        found = ((f"{one.group} (n = {one.n})", _told(one)) for one in result.findings)
-        output.pairs([(result.verdict(), result.headline), *found])
+        lines = ((f"{group.group} (n = {group.n})", _told(group)) for group in result.findings)
+        output.pairs([(result.verdict(), result.headline), *lines])
     else:
-        output.table(Table(COLUMNS, [_row(one) for one in result.groups], PAIRS))
+        output.table(Table(COLUMNS, [_row(group) for group in result.groups], PAIRS))
     output.notes(map(with_flags, result.notes))
 
 
-def _told(one: AuditGroup) -> str:
-    ends = f"{100 * one.low:+.1f} to {100 * one.high:+.1f} points"
-    return f"{one.words} (simultaneous interval {ends}, adjusted p = {rounded(one.adjusted_pvalue)})"
+def _told(group: AuditGroup) -> str:
+    ends = f"{100 * group.low:+.1f} to {100 * group.high:+.1f} points"
+    return f"{group.words} (simultaneous interval {ends}, adjusted p = {rounded(group.adjusted_pvalue)})"
 
 
-def _row(one: AuditGroup) -> tuple[Cell, ...]:
-    fields = {field.name: getattr(one, field.name) for field in dataclasses.fields(one)}
-    fields["interval"] = (one.low, one.high)
+def _row(group: AuditGroup) -> tuple[Cell, ...]:
+    fields = {field.name: getattr(group, field.name) for field in dataclasses.fields(group)}
+    fields["interval"] = (group.low, group.high)
     return tuple(fields[name] for name in COLUMNS)

@@ -92,7 +92,7 @@ def _beside(data: Dataset, out: Path) -> Any:
     if not data.others or out.suffix.lower() == ".npy":
         return data.groups
     groups = data.groups if isinstance(data.groups, Mapping) else {"group": data.groups}
-    return {name: one for name, one in {**groups, **data.others}.items() if one is not None}
+    return {name: column for name, column in {**groups, **data.others}.items() if column is not None}
 
 
 def apply_file(typed: Typed) -> None:
@@ -167,20 +167,20 @@ def compare_file(typed: Typed) -> None:
         return
     output.table(_table(report), shown=("method", "statistic", "before", "after", "interval"))
     output.notes(note for note in report.notes if note not in data.notes)
-    for name, one in report.methods.items():
-        if one.failure is not None:
-            output.instead(f"{name} could not be fitted: {with_flags(one.failure)}")
+    for name, method in report.methods.items():
+        if method.failure is not None:
+            output.instead(f"{name} could not be fitted: {with_flags(method.failure)}")
         else:
-            output.notes([f"{name}: {one.description} when fitted on all instances"])
+            output.notes([f"{name}: {method.description} when fitted on all instances"])
 
 
 def _repair(data: Dataset, seed: int, output: Output) -> tuple[Recalibration, Any, str]:
     """Return the repair that the headline of these data advises, its groups, and what is wrong."""
     with progress(quiet=output.quiet) as tell:
-        found = evaluate(data, rng=seed, progress=tell)
-    told, headline = found.diagnosis, found.headline
+        evaluation = evaluate(data, rng=seed, progress=tell)
+    diagnosis, headline = evaluation.diagnosis, evaluation.headline
     assert headline is not None
-    if told is None or told.repair is None or headline.word != "conflict":
+    if diagnosis is None or diagnosis.repair is None or headline.word != "conflict":
         raise InputError(
             f"'{data.source}'",
             "must show a fault that a repair mends, if no `--method` is named",
@@ -188,7 +188,7 @@ def _repair(data: Dataset, seed: int, output: Output) -> tuple[Recalibration, An
             "Leave the predictions as they are, or name a repair, such as `--method temperature`.",
         )
     why = " ".join(filter(None, (headline.sentence, headline.remedy)))
-    method, by = told.repair.method, told.repair.by
+    method, by = diagnosis.repair.method, diagnosis.repair.by
     if by is None:
         return named_recalibration(method), None, why
     groups = data.groups[by] if isinstance(data.groups, Mapping) else data.groups
@@ -199,7 +199,7 @@ def _one_group(groups: Any) -> Any:
     """Return one group per instance; several attributes are crossed, value by value."""
     if not isinstance(groups, Mapping):
         return groups
-    columns = (np.asarray(one).astype(str) for one in groups.values())
+    columns = (np.asarray(column).astype(str) for column in groups.values())
     return np.array([" / ".join(row) for row in zip(*columns, strict=True)])
 
 
@@ -210,7 +210,9 @@ def _features(chosen: Recalibration, features: Any) -> Any:
 
 
 def _table(report: RecalibrationReport) -> Table:
-    rows = [(name, *_row(change)) for name, one in report.methods.items() for change in one.changes.values()]
+    rows = [
+        (name, *_row(change)) for name, method in report.methods.items() for change in method.changes.values()
+    ]
     return Table(COLUMNS, rows, frozenset({"interval"}))
 
 
@@ -244,4 +246,6 @@ def _warnings_as_notes(output: Output) -> Iterator[None]:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
         yield
-    output.notes(with_flags(str(one.message)) for one in caught if issubclass(one.category, UserWarning))
+    output.notes(
+        with_flags(str(warning.message)) for warning in caught if issubclass(warning.category, UserWarning)
+    )

@@ -40,8 +40,8 @@ def functions() -> list[Callable[..., Any]]:
     """Return every public test, then every public measure, room by room."""
     rooms = [import_module(f"credibly.{room}") for room in ROOMS]
     public = [getattr(room, name) for room in rooms for name in room.__all__]
-    found = [one for one in public if inspect.isfunction(one) and _measures(one)]
-    return sorted(found, key=lambda one: (_kind(one) != "test", ROOMS.index(_room(one))))
+    measures = [function for function in public if inspect.isfunction(function) and _measures(function)]
+    return sorted(measures, key=lambda function: (_kind(function) != "test", ROOMS.index(_room(function))))
 
 
 def _measures(function: Callable[..., Any]) -> bool:
@@ -74,15 +74,19 @@ def _statistic(statistic: Statistic) -> dict[str, Any]:
 def _function(function: Callable[..., Any]) -> dict[str, Any]:
     """Read what a function says of itself."""
     documented = inspect.getdoc(function) or ""
-    given = dict(line.split(" : ", 1) for line in _section(documented, "Parameters") if " : " in line)
+    described = dict(line.split(" : ", 1) for line in _section(documented, "Parameters") if " : " in line)
     parameters = inspect.signature(function).parameters.values()
     return {
         "name": function.__name__,
         "kind": _kind(function),
         "room": _room(function),
         "tail": "its own" if _kind(function) == "test" else "",
-        "labels": [given[name] for name in ("labels", "counts") if name in given],
-        "settings": {one.name: one.default for one in parameters if one.default not in (one.empty, None)},
+        "labels": [described[name] for name in ("labels", "counts") if name in described],
+        "settings": {
+            parameter.name: parameter.default
+            for parameter in parameters
+            if parameter.default not in (parameter.empty, None)
+        },
         "reference": "\n".join(_section(documented, "References")).replace("*", ""),
         "summary": _summary(function),
     }

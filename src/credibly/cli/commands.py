@@ -69,11 +69,11 @@ class VerbCommand(click.Command):
         """Write arguments, the options that most people need, and the others under their headings."""
         if self.verb.arguments:
             with formatter.section("Arguments"):
-                formatter.write_dl([(one.metavar, one.help) for one in self.verb.arguments])
+                formatter.write_dl([(argument.metavar, argument.help) for argument in self.verb.arguments])
         lines = {
-            one.opts[0]: one.get_help_record(ctx)
-            for one in self.get_params(ctx)
-            if isinstance(one, click.Option)
+            option.opts[0]: option.get_help_record(ctx)
+            for option in self.get_params(ctx)
+            if isinstance(option, click.Option)
         }
         sections = {"Options": list(self.verb.first)}
         for row in self.rows.values():
@@ -95,8 +95,8 @@ class Verbs(click.Group):
     def __init__(self, prefix: str = "", **settings: Any) -> None:
         super().__init__(subcommand_metavar="COMMAND [ARGS]...", **settings)
         self.prefix = prefix
-        own = [words.removeprefix(prefix) for words in VERBS if words.startswith(prefix)]
-        self.summaries = {name: VERBS[prefix + name].summary for name in own if " " not in name}
+        verbs = [words.removeprefix(prefix) for words in VERBS if words.startswith(prefix)]
+        self.summaries = {name: VERBS[prefix + name].summary for name in verbs if " " not in name}
         self.summaries |= {} if prefix else GROUPS
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -125,14 +125,14 @@ class Verbs(click.Group):
             formatter.write_dl(list(self.summaries.items()))
 
 
-def _argument(one: Argument) -> click.Argument:
+def _argument(argument: Argument) -> click.Argument:
     return click.Argument(
-        [one.name],
-        metavar=one.metavar,
-        nargs=-1 if one.many else 1,
+        [argument.name],
+        metavar=argument.metavar,
+        nargs=-1 if argument.many else 1,
         required=True,
-        type=Read(one.read),
-        shell_complete=_completion(FILE, one.ends),
+        type=Read(argument.read),
+        shell_complete=_completion(FILE, argument.ends),
     )
 
 
@@ -167,10 +167,10 @@ def _completion(known: Names, ends: Iterable[str] = ()) -> Completion:
     def complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         if callable(known):
             return [CompletionItem(name) for name in known() if name.startswith(incomplete)]
-        stem, dot, ending = incomplete.rpartition(".")
-        endings = [one for one in ends if dot and one.startswith(ending)]
+        stem, dot, start = incomplete.rpartition(".")
+        endings = [ending for ending in ends if dot and ending.startswith(start)]
         if endings:
-            return [CompletionItem(f"{stem}.{one}") for one in endings]
+            return [CompletionItem(f"{stem}.{ending}") for ending in endings]
         return [CompletionItem(incomplete, type="file")]
 
     return complete

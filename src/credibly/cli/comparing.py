@@ -109,18 +109,20 @@ def _models(typed: Typed, output: Output) -> Iterator[list[Rows]]:
             yield [scanned(file, typed, workers, output) for file in typed.files]
     else:
         first, *others = [read(file, typed, output) for file in typed.files]
-        data = [first, *(matched(one, first, Path(one.source).name) for one in others)]
-        if not all(isinstance(one.predictions, Confidence) for one in data):
+        data = [first, *(matched(model, first, Path(model.source).name) for model in others)]
+        if not all(isinstance(model.predictions, Confidence) for model in data):
             labels = _common_labels(typed.files, data)
-            data = [dataclasses.replace(one, labels=labels) for one in data]
-        yield [InMemory(one) for one in data]
+            data = [dataclasses.replace(model, labels=labels) for model in data]
+        yield [InMemory(model) for model in data]
 
 
 def comparison_remarks(comparison: Comparison) -> Iterator[str]:
     """Yield what was found, and what is worth knowing beside it, unless it was said when files were read."""
-    said = set(comparison.source["notes"])
-    yield from (with_flags(one) for one in (*comparison.findings, *comparison.warnings) if one not in said)
-    yield from (with_flags(one) for one in comparison.notes if one not in comparison.warnings)
+    known = set(comparison.source["notes"])
+    yield from (
+        with_flags(remark) for remark in (*comparison.findings, *comparison.warnings) if remark not in known
+    )
+    yield from (with_flags(remark) for remark in comparison.notes if remark not in comparison.warnings)
 
 
 def _print(comparison: Comparison, output: Output, out: Path | None) -> None:
@@ -137,7 +139,7 @@ def _print(comparison: Comparison, output: Output, out: Path | None) -> None:
         output.table(_errors(comparison))
         if comparison.has_imprecision:
             output.table(_places(comparison))
-        output.pairs((task, str(one)) for task, one in comparison.recommendations.items())
+        output.pairs((task, str(advice)) for task, advice in comparison.recommendations.items())
     output.notes(comparison_remarks(comparison))
     if out is not None:
         output.notes([f"report written to {out}"])
@@ -145,17 +147,17 @@ def _print(comparison: Comparison, output: Output, out: Path | None) -> None:
 
 def _leading(comparison: Comparison) -> Table:
     """Return accuracy, log loss and calibration gap as a person reads them, each with its interval."""
-    found = comparison.leading()
-    columns = ("model", *next(iter(found.values())))
+    numbers = comparison.leading()
+    columns = ("model", *next(iter(numbers.values())))
     rows: list[tuple[Cell, ...]] = [
         (
             model,
             *(
-                "\n".join(filter(None, (_beside(one.value, one.interval), one.standing)))
-                for one in own.values()
+                "\n".join(filter(None, (_beside(number.value, number.interval), number.standing)))
+                for number in row.values()
             ),
         )
-        for model, own in found.items()
+        for model, row in numbers.items()
     ]
     return Table(columns, rows)
 
@@ -177,8 +179,8 @@ def _places(comparison: Comparison) -> Table:
         standing = comparison.ranking.at(tradeoff)
         for at, name in enumerate(standing.names):
             behind = standing.behind(name)
-            said = "" if behind is None else _beside(shown(behind[0]), shown_range(behind[1]))
-            rows.append((tradeoff, standing.place(name), name, float(standing.scores[at]), said))
+            distance = "" if behind is None else _beside(shown(behind[0]), shown_range(behind[1]))
+            rows.append((tradeoff, standing.place(name), name, float(standing.scores[at]), distance))
     return Table(("tradeoff", "place", "model", "score", "behind the first by"), rows)
 
 
@@ -208,7 +210,7 @@ def _names(files: Sequence[str]) -> list[str]:
 
 def _common_labels(files: Sequence[str], data: Sequence[Dataset]) -> Any:
     """Return the labels of all files; those that hold some must agree."""
-    held = [(file, one) for file, one in zip(files, data, strict=True) if one.labels is not None]
+    held = [(file, rows) for file, rows in zip(files, data, strict=True) if rows.labels is not None]
     if not held:
         raise InputError(
             f"'{files[0]}'",
@@ -217,15 +219,15 @@ def _common_labels(files: Sequence[str], data: Sequence[Dataset]) -> Any:
             "Name their file: `--labels FILE`.",
         )
     first_file, first = held[0]
-    for file, one in zip(files, data, strict=True):
-        if one.dropped != data[0].dropped:
+    for file, rows in zip(files, data, strict=True):
+        if rows.dropped != data[0].dropped:
             raise InputError(
                 "the files",
                 "must keep the same rows",
                 f"'{files[0]}' and '{file}' have different invalid rows",
                 "Drop these rows from all files first.",
             )
-        if one.labels is not None and not _same(first.observed, one.observed):
+        if rows.labels is not None and not _same(first.observed, rows.observed):
             raise InputError(
                 "the files",
                 "must have the same labels in the same order",
@@ -238,15 +240,15 @@ def _common_labels(files: Sequence[str], data: Sequence[Dataset]) -> Any:
 def _shared_notes(names: Sequence[str], data: Sequence[Dataset]) -> list[str]:
     """Return every note once, after the names of the models it is about."""
     whose: dict[str, list[str]] = {}
-    for name, one in zip(names, data, strict=True):
-        for note in one.notes:
+    for name, sample in zip(names, data, strict=True):
+        for note in sample.notes:
             whose.setdefault(note, []).append(name)
-    return [f"{joined(own)}: {note}" for note, own in whose.items()]
+    return [f"{joined(models)}: {note}" for note, models in whose.items()]
 
 
 def _same(first: Any, second: Any) -> bool:
     if isinstance(first, LabelCounts) != isinstance(second, LabelCounts):
         return False
-    arrays = [one.counts if isinstance(one, LabelCounts) else one for one in (first, second)]
-    one, other = (to_host(array) if is_array(array) else np.asarray(array) for array in arrays)
-    return bool(np.array_equal(one, other))
+    arrays = [labels.counts if isinstance(labels, LabelCounts) else labels for labels in (first, second)]
+    left, other = (to_host(array) if is_array(array) else np.asarray(array) for array in arrays)
+    return bool(np.array_equal(left, other))

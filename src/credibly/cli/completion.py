@@ -48,9 +48,9 @@ def install(context: click.Context, option: click.Parameter, shell: str | None) 
     if mentioned_in is not None:
         settings = Path(mentioned_in).expanduser()
         line = f"source '{path}'" if name == "bash" else f"autoload -Uz compinit; compinit; source '{path}'"
-        said = settings.read_text(encoding="utf-8") if settings.exists() else ""
-        if line not in said:
-            settings.write_text(f"{said.rstrip()}\n\n{line}\n".lstrip(), encoding="utf-8")
+        text = settings.read_text(encoding="utf-8") if settings.exists() else ""
+        if line not in text:
+            settings.write_text(f"{text.rstrip()}\n\n{line}\n".lstrip(), encoding="utf-8")
     sys.stdout.write(f"{name} completion installed in {path}\nIt works after you start a new shell.\n")
     raise click.exceptions.Exit
 

@@ -21,21 +21,21 @@ COLUMNS = ("file", "what", "value")
 def inspect_files(typed: Typed) -> None:
     """Show shapes, kind, axes and problems, and what can be computed."""
     output = Output(typed.json, typed.quiet)
-    said = typed.said
+    reading = typed.said
     entries: list[dict[str, Any]] = []
     rows: list[tuple[str, str, str]] = []
     failed = False
     for file in typed.files:
         try:
-            found = inspect(file, **said)
+            inspection = inspect(file, **reading)
         except CrediblyError as error:  # one unreadable file must not hide the others
             failed = True
             sys.stderr.write(f"credibly: {sentence(error)}\n")
             entries.append({"source": file, "error": sentence(error)})
             continue
-        failed = failed or bool(found.problems)
-        entries.append({**found.to_dict(), "computable": found.computable(registered())})
-        facts = _facts(found)
+        failed = failed or bool(inspection.problems)
+        entries.append({**inspection.to_dict(), "computable": inspection.computable(registered())})
+        facts = _facts(inspection)
         if output.terminal and not output.as_json:
             output.pairs(facts, heading=file)
         rows += [(file, what, value) for what, value in facts]
@@ -66,15 +66,15 @@ def convert_file(typed: Typed) -> None:
             output.line(name)
 
 
-def _facts(found: Inspection) -> list[tuple[str, str]]:
-    facts = [("format", found.format), ("bytes", str(found.size)), ("sha256", found.digest)]
-    facts += [("array", f"{one.name} {one.shape} {one.dtype}") for one in found.arrays]
-    facts += [("kind", found.kind or "unknown"), ("type", found.type or "unknown")]
-    facts += [(f"axis {name}", str(length)) for name, length in found.axes.items()]
-    facts += [("labels", found.labels or "none")]
-    if found.classes is not None:
-        facts.append(("classes", ", ".join(found.classes)))
-    facts += [("problem", with_flags(problem)) for problem in found.problems]
-    facts += [("note", with_flags(note)) for note in found.notes]
-    facts.append(("computable", ", ".join(found.computable(registered())) or "nothing"))
+def _facts(inspection: Inspection) -> list[tuple[str, str]]:
+    facts = [("format", inspection.format), ("bytes", str(inspection.size)), ("sha256", inspection.digest)]
+    facts += [("array", f"{array.name} {array.shape} {array.dtype}") for array in inspection.arrays]
+    facts += [("kind", inspection.kind or "unknown"), ("type", inspection.type or "unknown")]
+    facts += [(f"axis {name}", str(length)) for name, length in inspection.axes.items()]
+    facts += [("labels", inspection.labels or "none")]
+    if inspection.classes is not None:
+        facts.append(("classes", ", ".join(inspection.classes)))
+    facts += [("problem", with_flags(problem)) for problem in inspection.problems]
+    facts += [("note", with_flags(note)) for note in inspection.notes]
+    facts.append(("computable", ", ".join(inspection.computable(registered())) or "nothing"))
     return facts

@@ -57,14 +57,14 @@ def evaluate_file(typed: Typed) -> None:
         if table.rows or not output.terminal:  # a program gets its columns, a person no empty table
             output.table(table, shown=("group", *show) if evaluation.groups else show)
         if output.terminal:  # a program finds them in the table's last column
-            output.pairs((one.word, one.text) for one in evaluation.findings)
+            output.pairs((finding.word, finding.text) for finding in evaluation.findings)
         if not table.rows:
             output.instead(_why_nothing(evaluation))
         parts = evaluation.decomposition
         n = evaluation.predictions.n
-        said = [crps_in_words(parts, n)] if isinstance(parts, CrpsDecomposition) else []
-        output.notes([*([] if output.terminal else _misread(evaluation)), *said, *remarks(evaluation)])
-    leave(typed.fail_on, (one.word for one in evaluation.findings), shown=is_shown(evaluation))
+        words = [crps_in_words(parts, n)] if isinstance(parts, CrpsDecomposition) else []
+        output.notes([*([] if output.terminal else _misread(evaluation)), *words, *remarks(evaluation)])
+    leave(typed.fail_on, (finding.word for finding in evaluation.findings), shown=is_shown(evaluation))
 
 
 def run(data: Rows, typed: Typed, output: Output, files: Sequence[str] = (), **settled: Any) -> Evaluation:
@@ -90,8 +90,8 @@ def run(data: Rows, typed: Typed, output: Output, files: Sequence[str] = (), **s
 
 def remarks(evaluation: Evaluation) -> Iterator[str]:
     """Yield what is worth knowing beside the numbers and was not said when the file was read."""
-    said = set(evaluation.source["notes"])
-    yield from (with_flags(text) for text in (*evaluation.warnings, *evaluation.notes) if text not in said)
+    known = set(evaluation.source["notes"])
+    yield from (with_flags(text) for text in (*evaluation.warnings, *evaluation.notes) if text not in known)
     left_out: dict[str, list[str]] = {}
     for what, reason in evaluation.not_run:
         left_out.setdefault(reason, []).append(what)
@@ -102,9 +102,14 @@ def remarks(evaluation: Evaluation) -> Iterator[str]:
 
 def _misread(evaluation: Evaluation) -> Iterator[str]:
     """Yield the headline where columns, labels or rows are mixed up: no number means anything before that."""
-    found, said = evaluation.diagnosis, evaluation.headline
-    if found is not None and said is not None and said.word == "conflict" and found.fault in MISREAD:
-        yield said.sentence
+    diagnosis, headline = evaluation.diagnosis, evaluation.headline
+    if (
+        diagnosis is not None
+        and headline is not None
+        and headline.word == "conflict"
+        and diagnosis.fault in MISREAD
+    ):
+        yield headline.sentence
 
 
 def test_cells(result: HypotestResult[Any], columns: Iterable[str], **beside: Cell) -> tuple[Cell, ...]:
@@ -153,8 +158,8 @@ def margin_of(data: Rows, typed: Typed) -> float:
 
 def is_shown(evaluation: Evaluation) -> bool:
     """Tell whether the data show that the average gap is within the margin of an evaluation."""
-    found = evaluation.headline
-    return found is not None and found.bound is not None and found.bound <= found.margin
+    headline = evaluation.headline
+    return headline is not None and headline.bound is not None and headline.bound <= headline.margin
 
 
 def leave(fail_on: str | None, words: Iterable[str], *, shown: bool = True) -> None:
@@ -166,45 +171,47 @@ def leave(fail_on: str | None, words: Iterable[str], *, shown: bool = True) -> N
 
 def _estimates(evaluation: Evaluation) -> Table:
     """One row per statistic, parts of Brier score or CRPS below it, then groups, score, set and raters."""
-    found = number_rows(evaluation)
-    below = _parts_of_loss(found)
+    numbers = number_rows(evaluation)
+    below = _parts_of_loss(numbers)
     rows = []
-    for one in found:
-        part, _, group = one.part.partition(".")
+    for number in numbers:
+        part, _, group = number.part.partition(".")
         if part in ("estimates", "groups"):
-            rows.append(_number(one, group or None))
-            if part == "estimates" and one.statistic in SPLIT:
+            rows.append(_number(number, group or None))
+            if part == "estimates" and number.statistic in SPLIT:
                 rows += [_number(each, None) for each in below]
-    rows += [_number(one, None) for one in found if one.part == "score.all"]
+    rows += [_number(number, None) for number in numbers if number.part == "score.all"]
     others = {
-        f"{one.part}.{one.statistic}": one for one in found if one.part in ("tests", "credal", "validity")
+        f"{number.part}.{number.statistic}": number
+        for number in numbers
+        if number.part in ("tests", "credal", "validity")
     }
     others.pop("tests.omnibus", None)
     names = {"credal.validity": "witness", "validity.test": "validity_test"}
-    for place, one in others.items():
-        own = one.statistic if evaluation.claims is not None else f"{one.statistic}, one rater"
-        name = names.get(place, own)
-        rows.append(_number(dataclasses.replace(one, statistic=name), None))
+    for place, number in others.items():
+        titled = number.statistic if evaluation.claims is not None else f"{number.statistic}, one rater"
+        name = names.get(place, titled)
+        rows.append(_number(dataclasses.replace(number, statistic=name), None))
     return Table(ESTIMATE_COLUMNS, rows, PAIRS)
 
 
-def _parts_of_loss(found: Iterable[NumberRow]) -> list[NumberRow]:
+def _parts_of_loss(numbers: Iterable[NumberRow]) -> list[NumberRow]:
     """Return the parts of a loss; the loss comes again only where it is that of some random rows."""
-    sizes = {one.statistic: one.n for one in found if one.part == "estimates"}
+    sizes = {number.statistic: number.n for number in numbers if number.part == "estimates"}
     rows = []
-    for one in found:
-        if one.part != "decomposition" or one.statistic == "skill":
+    for number in numbers:
+        if number.part != "decomposition" or number.statistic == "skill":
             continue
-        if one.statistic not in SPLIT:
-            rows.append(one)
-        elif one.n < sizes.get(one.statistic, 0):
-            rows.append(dataclasses.replace(one, statistic=f"{one.statistic} of {one.n} rows"))
+        if number.statistic not in SPLIT:
+            rows.append(number)
+        elif number.n < sizes.get(number.statistic, 0):
+            rows.append(dataclasses.replace(number, statistic=f"{number.statistic} of {number.n} rows"))
     return rows
 
 
-def _number(one: NumberRow, group: str | None) -> tuple[Cell, ...]:
-    tested = (one.acceptance_region, one.pvalue, one.adjusted_pvalue, one.verdict)
-    return (group, one.statistic, one.value, one.stderr, one.interval, one.n, *tested)
+def _number(number: NumberRow, group: str | None) -> tuple[Cell, ...]:
+    tested = (number.acceptance_region, number.pvalue, number.adjusted_pvalue, number.verdict)
+    return (group, number.statistic, number.value, number.stderr, number.interval, number.n, *tested)
 
 
 def _why_nothing(evaluation: Evaluation) -> str:

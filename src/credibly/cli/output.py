@@ -47,10 +47,10 @@ _DATA = frozenset({"labels", "classes", "columns", "id", "levels", "clusters", "
 
 def flags_of(rows: Iterable[Option]) -> dict[str, str]:
     """Return the flags by keywords of the library; one of several values is also known by its own name."""
-    found: dict[str, str] = {}
+    flags: dict[str, str] = {}
     for row in rows:
-        found |= {row.name: row.flag} | ({row.flag[2:]: row.flag} if row.many else {})
-    return found
+        flags |= {row.name: row.flag} | ({row.flag[2:]: row.flag} if row.many else {})
+    return flags
 
 
 FLAGS = flags_of(row for verb in VERBS.values() for row in verb.rows)
@@ -232,15 +232,15 @@ def with_flags(text: str) -> str:
 
 def _flag(code: str) -> str:
     """Return `name`, `name=` or `name=value` as a flag that the verb at hand has; other code as it is."""
-    name, given, value = code.partition("=")
+    name, equals, value = code.partition("=")
     value = value.strip("\"'")
-    own = _flags()
+    flags = _flags()
     if code.startswith("--"):
-        return _had(code, own)
-    flag = own.get(name) or (FLAGS.get(name) if given else None)
-    if flag is None or "(" in value or (name in _DATA and not given):
+        return _had(code, flags)
+    flag = flags.get(name) or (FLAGS.get(name) if equals else None)
+    if flag is None or "(" in value or (name in _DATA and not equals):
         return code
-    return _had(flag if value in ("", "True") else f"{flag} {value}", own)
+    return _had(flag if value in ("", "True") else f"{flag} {value}", flags)
 
 
 def _flags() -> dict[str, str]:
@@ -250,10 +250,10 @@ def _flags() -> dict[str, str]:
     return FLAGS if rows is None else flags_of(rows.values())
 
 
-def _had(words: str, own: dict[str, str]) -> str:
+def _had(words: str, flags: dict[str, str]) -> str:
     """Return words that begin with a flag, behind a verb that has it if the verb at hand has not."""
     flag = words.split()[0]
-    if flag in own.values():
+    if flag in flags.values():
         return words
     verbs = (name for name, verb in VERBS.items() if any(row.flag == flag for row in verb.rows))
     return f"credibly {next(verbs)} {words}" if flag in FLAGS.values() else words

@@ -56,8 +56,8 @@ def check_file(typed: Typed) -> None:
         with progress(quiet=output.quiet) as tell:
             curve = check.power(typed.power, rng=typed.rng, progress=stage(tell, "power"))
     if output.as_json:
-        found: dict[str, Any] = check.to_dict()
-        output.json(found if curve is None else {**found, "power": curve.to_dict()})
+        results: dict[str, Any] = check.to_dict()
+        output.json(results if curve is None else {**results, "power": curve.to_dict()})
     else:
         rows = [
             test_cells(test, COLUMNS, hypothesis=name, side=test.details.direction, m=test.details.n_members)
@@ -66,18 +66,18 @@ def check_file(typed: Typed) -> None:
         output.table(Table(COLUMNS, rows, PAIRS), shown=SHOWN)
         if output.terminal and check.factors:
             output.pairs(_group_counts(check), heading="Groups")
-        said = [f"{part.name}: {part.hypothesis}" for part in check.hypotheses.values()]
+        words = [f"{part.name}: {part.hypothesis}" for part in check.hypotheses.values()]
         if curve is not None:
-            said += [line.strip() for line in str(curve).splitlines()]
-        output.notes(map(with_flags, [*said, *check.limits, *check.notes]))
-    leave(typed.fail_on, (one.verdict(LEVEL) for _, one in _results(check, groups=True)))
+            words += [line.strip() for line in str(curve).splitlines()]
+        output.notes(map(with_flags, [*words, *check.limits, *check.notes]))
+    leave(typed.fail_on, (test.verdict(LEVEL) for _, test in _results(check, groups=True)))
 
 
 def _checked(data: Rows, typed: Typed, output: Output) -> PredictiveCheck:
-    given, asked = data.example.predictions, typed.statistics
-    chosen: Any = typed.hypothesis or ("both" if has_members(given) else "independent")
+    predictions, asked = data.example.predictions, typed.statistics
+    chosen: Any = typed.hypothesis or ("both" if has_members(predictions) else "independent")
     if typed.hypothesis is None and chosen == "independent":
-        by_row = isinstance(given, Gaussian) and given.weights_by_row
+        by_row = isinstance(predictions, Gaussian) and predictions.weights_by_row
         why = "members have other weights in every row" if by_row else "only averages are stored"
         output.notes([f"{why}, so the Bayesian hypothesis cannot be tested"])
     with progress(quiet=output.quiet) as tell:
@@ -94,13 +94,13 @@ def _checked(data: Rows, typed: Typed, output: Output) -> PredictiveCheck:
 
 def _results(check: PredictiveCheck, *, groups: bool) -> Iterator[tuple[str, HypotestResult[CheckDetails]]]:
     for name, part in check.hypotheses.items():
-        yield from ((name, one) for one in part.checks.values())
+        yield from ((name, test) for test in part.checks.values())
         if groups:
-            yield from ((name, one) for own in part.groups.values() for one in own.values())
+            yield from ((name, test) for tests in part.groups.values() for test in tests.values())
 
 
 def _group_counts(check: PredictiveCheck) -> Iterator[tuple[str, str]]:
     for name in check.hypotheses:
         for statistic, counts in check.count_verdicts(LEVEL, name).items():
-            said = ", ".join(f"{number} {word}" for word, number in counts.items() if number)
-            yield f"{name}, {statistic}", said
+            summary = ", ".join(f"{number} {word}" for word, number in counts.items() if number)
+            yield f"{name}, {statistic}", summary

@@ -47,17 +47,19 @@ def raters_file(typed: Typed) -> None:
         )
         return
     rows = [_row("loss", None, getattr(loss, name), getattr(loss.plugin, name).value) for name in LOSS]
-    rows += [_row("loss", None, one, None) for one in (loss.calibration_error, loss.dispersion_error)]
+    rows += [
+        _row("loss", None, estimate, None) for estimate in (loss.calibration_error, loss.dispersion_error)
+    ]
     rows += [
         _row("disagreement", None, getattr(pairs, name), getattr(pairs.plugin, name).value)
         for name in DISAGREEMENT
     ]
-    rows += [_row("disagreement", None, one, None) for one in (pairs.predicted, pairs.observed)]
+    rows += [_row("disagreement", None, estimate, None) for estimate in (pairs.predicted, pairs.observed)]
     if stated is not None:
         rows += [_row("ignorance", None, getattr(stated, name), None) for name in IGNORANCE]
     if people is not None:
         alphas = (people[0].krippendorff, people[0].fleiss)
-        rows += [_row("agreement", None, one, None) for one in alphas if one is not None]
+        rows += [_row("agreement", None, estimate, None) for estimate in alphas if estimate is not None]
     if not output.terminal:  # a person asks for classes with --json or a pipe
         k = len(loss.per_class.expected.value)
         names = [str(c) for c in range(k)] if data.example.classes is None else data.example.classes

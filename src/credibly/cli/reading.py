@@ -61,7 +61,7 @@ def _together(rows: Rows, typed: Typed) -> Rows:
 
 def require_elsewhere(target: Path, *read_from: str | Path | None) -> None:
     """Raise if `target` is one of the files that are read: `--force` must not destroy the data."""
-    for source in (str(one) for one in read_from if one is not None):
+    for source in (str(file) for file in read_from if file is not None):
         if any(_same_file(Path(path), target) for path in [source, *glob.glob(source)]):  # noqa: PTH207
             raise InputError(
                 f"'{target}'",

@@ -47,7 +47,7 @@ def report_files(typed: Typed) -> None:
     with opened(file, typed, output) as data:
         evaluation = run(data, typed, output, files, out=str(target))
     _write(evaluation, target, typed.overwrite, output)
-    leave(typed.fail_on, (one.word for one in evaluation.findings), shown=is_shown(evaluation))
+    leave(typed.fail_on, (finding.word for finding in evaluation.findings), shown=is_shown(evaluation))
 
 
 def demo(typed: Typed) -> None:
@@ -85,11 +85,11 @@ def _compared(typed: Typed, target: Path, output: Output) -> None:
             }
         )
         return
-    output.notes(one for one in comparison_remarks(comparison) if one not in comparison.findings)
+    output.notes(remark for remark in comparison_remarks(comparison) if remark not in comparison.findings)
     output.line(str(written))
     if not output.quiet:
-        advice = [(f"if {task}", str(one)) for task, one in comparison.recommendations.items()]
-        output.pairs([*advice, *(("found", one) for one in comparison.findings)])
+        advice = [(f"if {task}", str(text)) for task, text in comparison.recommendations.items()]
+        output.pairs([*advice, *(("found", finding) for finding in comparison.findings)])
 
 
 def _write(evaluation: Evaluation, target: Path, force: bool, output: Output) -> None:
@@ -101,11 +101,11 @@ def _write(evaluation: Evaluation, target: Path, force: bool, output: Output) ->
                 "schema_version": SCHEMA_VERSION,
                 "type": "ReportWritten",
                 "report": str(written),
-                "findings": [one.to_dict() for one in evaluation.findings],
+                "findings": [finding.to_dict() for finding in evaluation.findings],
             }
         )
         return
     output.notes(remarks(evaluation))
     output.line(str(written))
     if not output.quiet:
-        output.pairs((one.word, one.text) for one in evaluation.findings)
+        output.pairs((finding.word, finding.text) for finding in evaluation.findings)

@@ -54,11 +54,11 @@ def study_named(typed: Typed) -> None:
     if directory.is_dir() and not replace:
         _require_empty(directory)
     with _working(typed) as where, progress(quiet=output.quiet) as line:
-        found = studies[name].run(
+        results = studies[name].run(
             size, engine=where, rng=typed.rng, out=directory / PARTS, progress=stage(line, name)
         )
-    written = _write(found, directory, replace=replace)
-    first = found.findings.tables[0]
+    written = _write(results, directory, replace=replace)
+    first = results.findings.tables[0]
     if output.as_json:
         output.json(
             {
@@ -68,28 +68,28 @@ def study_named(typed: Typed) -> None:
                 "size": size,
                 "files": written,
                 "table": first.records(),
-                "claims": found.to_dict()["claims"],
+                "claims": results.to_dict()["claims"],
             }
         )
         return
     output.table(_as_table(first))
-    output.notes(map(str, found.findings.claims))
+    output.notes(map(str, results.findings.claims))
     output.notes(f"wrote {path}" for path in written)
 
 
 def installed_studies() -> dict[str, Any]:
     """Return the studies of all packages that bring some, by name; only now are those packages loaded."""
-    found = {
+    studies = {
         name: study for point in entry_points(group=ENTRY_POINTS) for name, study in point.load().items()
     }
-    if not found:
+    if not studies:
         raise MissingExtraError(
             "`credibly study`",
             "needs the package credibly-studies",
             "it is not installed",
             "Run `pip install ./studies` in a checkout of credibly.",
         )
-    return found
+    return studies
 
 
 def _list(studies: Mapping[str, Any], output: Output) -> None:
@@ -105,13 +105,13 @@ def _as_table(table: Any) -> Table:
     return Table(table.columns, table.rows, table.intervals)
 
 
-def _write(found: Any, directory: Path, *, replace: bool) -> list[str]:
+def _write(results: Any, directory: Path, *, replace: bool) -> list[str]:
     """Write tables, claims, the page, figures and details; return their paths."""
     from credibly.report.svg import svg_text
 
-    texts = {f"{table.name}.tsv": _as_table(table).to_tsv() + "\n" for table in found.all_tables}
-    texts |= found.texts()
-    texts |= {f"{name}.svg": svg_text(draw()) for name, draw in found.findings.drawings.items()}
+    texts = {f"{table.name}.tsv": _as_table(table).to_tsv() + "\n" for table in results.all_tables}
+    texts |= results.texts()
+    texts |= {f"{name}.svg": svg_text(draw()) for name, draw in results.findings.drawings.items()}
     for name, text in texts.items():
         write_text_atomically(directory / name, text, overwrite=replace)
     return [str(directory / name) for name in texts]

@@ -75,12 +75,17 @@ def test_file(typed: Typed) -> None:
         details = result.details
         bounded = isinstance(details, EquivalenceDetails)
         output.table(_bounds(results, members) if bounded else _table(results, answers, members))
-        told = [result.sentence(LEVEL, data.example.classes)] if isinstance(details, _IN_WORDS) else []
+        sentences = [result.sentence(LEVEL, data.example.classes)] if isinstance(details, _IN_WORDS) else []
         if isinstance(details, CredalDetails) and details.validity is not None:
-            told = [f"hypothesis: {details.validity.hypothesis}", *told]
-        notes = [f"hypothesis: {result.hypothesis}", *told, *map(with_flags, result.notes), *_failing(result)]
+            sentences = [f"hypothesis: {details.validity.hypothesis}", *sentences]
+        notes = [
+            f"hypothesis: {result.hypothesis}",
+            *sentences,
+            *map(with_flags, result.notes),
+            *_failing(result),
+        ]
         output.notes(list(dict.fromkeys(notes)))
-    words = [one.verdict(LEVEL) for one in answers]
+    words = [answer.verdict(LEVEL) for answer in answers]
     leave(typed.fail_on, words, shown=set(words) == {"no conflict found"})
 
 
@@ -99,8 +104,8 @@ def plan_file(typed: Typed) -> None:
 
 def _of_sets(typed: Typed) -> dict[str, Any]:
     """Return the options about sets that were typed."""
-    given = {row.name: typed.values[row.name] for row in SETS}
-    return {name: value for name, value in given.items() if value is not None}
+    values = {row.name: typed.values[row.name] for row in SETS}
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def _enough(n_resamples: int | None, n_statistics: int, output: Output) -> int | None:
@@ -132,33 +137,33 @@ def _shown(result: HypotestResult) -> tuple[list[HypotestResult], list[HypotestR
 
 
 def _tested(data: Rows, typed: Typed, output: Output) -> HypotestResult:
-    given, names, n_resamples = _of_sets(typed), typed.statistics, typed.n_resamples
+    options, names, n_resamples = _of_sets(typed), typed.statistics, typed.n_resamples
     with progress(quiet=output.quiet) as tell:
         drawn: dict[str, Any] = {"rng": typed.rng, "progress": stage(tell, "tests")}
         some = data.example.predictions
-        raters = isinstance(data.example.batch, Counts) and not names and not given
+        raters = isinstance(data.example.batch, Counts) and not names and not options
         if raters and data.example.clusters is None:  # of clusters, one rater per instance is tested
             whole = in_memory(data, "the test of raters' labels", _IN_MEMORY, _SMALLER)
             drawn["n_resamples"] = _resamples(n_resamples)
             return validity_test(whole.predictions, whole.labels, **drawn)
         if isinstance(some, Point) or not isinstance(some, ClassPredictions):
-            _refuse(given, "the predictions are not sets")
+            _refuse(options, "the predictions are not sets")
             default = CLASS_DEFAULT if isinstance(some, Point) else None
             n_tested = len(names or ([default] if default else REAL_OMNIBUS))
             drawn["n_resamples"] = _resamples(_enough(n_resamples, n_tested, output))
             return calibration_test(*data.arguments, statistics=_statistics(typed, default), **drawn)
-        return _set_test(data, given, typed, drawn)
+        return _set_test(data, options, typed, drawn)
 
 
 def _resamples(typed: int | None) -> int:
     return RESAMPLES if typed is None else typed
 
 
-def _set_test(data: Rows, given: dict[str, Any], typed: Typed, drawn: dict[str, Any]) -> HypotestResult:
-    method = given.get("method", "weights" if any(name in given for name in _OF_WEIGHTS) else "both")
-    settings = {name: value for name, value in given.items() if name != "method"}
+def _set_test(data: Rows, options: dict[str, Any], typed: Typed, drawn: dict[str, Any]) -> HypotestResult:
+    method = options.get("method", "weights" if any(name in options for name in _OF_WEIGHTS) else "both")
+    settings = {name: value for name, value in options.items() if name != "method"}
     n_resamples = typed.n_resamples
-    mean_alone = given == {"weights": "mean"}
+    mean_alone = options == {"weights": "mean"}
     if mean_alone and (data.loaded() is None or data.example.clusters is not None):
         drawn |= {"statistics": _statistics(typed, SET_STATISTIC), "n_resamples": _resamples(n_resamples)}
         return calibration_test(data, **drawn)
@@ -185,9 +190,9 @@ def _statistics(typed: Typed, default: str | None = None) -> Statistic | list[St
     return chosen if len(chosen) > 1 else next(iter(chosen), None)
 
 
-def _refuse(given: Iterable[str], why: str) -> None:
+def _refuse(names: Iterable[str], why: str) -> None:
     """Raise if an option was given that has no meaning here."""
-    for name in given:
+    for name in names:
         raise InputError(f"`--{name}`", "has no meaning here", why, "Leave it out.")
 
 

@@ -31,7 +31,7 @@ class Typed:
         self.words = words
         self.verb = verb
         self.values: dict[str, Any] = {
-            name: list(one) or None if isinstance(one, tuple) else one for name, one in values.items()
+            name: list(value) or None if isinstance(value, tuple) else value for name, value in values.items()
         }
 
     def __getattr__(self, keyword: str) -> Any:
@@ -42,20 +42,20 @@ class Typed:
 
     def of(self, rows: Iterable[Option]) -> dict[str, Any]:
         """Return those of some options that were typed, or have a default, as the library takes them."""
-        given = {row.name: self.values.get(row.name) for row in rows}
-        return {name: value for name, value in given.items() if value is not None and value is not False}
+        values = {row.name: self.values.get(row.name) for row in rows}
+        return {name: value for name, value in values.items() if value is not None and value is not False}
 
     @property
     def said(self) -> dict[str, Any]:
         """What is said about a file, as `load` and `scan` take it."""
-        given = self.of(row for row in READING if row.name != "blocks")
-        if given.get(CLUSTERS.name) == COPIES:
-            del given[CLUSTERS.name]
-        return given
+        reading = self.of(row for row in READING if row.name != "blocks")
+        if reading.get(CLUSTERS.name) == COPIES:
+            del reading[CLUSTERS.name]
+        return reading
 
     def call(self, files: Sequence[str], **instead: Any) -> Call:
         """Return the record of this call; `instead` has what was settled since, such as the margin."""
-        said = self.said
-        rest = self.of(row for row in self.verb.rows if row.name not in {*said, *_NOT_RECORDED})
-        rest = {name: str(one) if isinstance(one, Path) else one for name, one in rest.items()}
-        return Call(self.words, tuple(files), said, rest | instead)
+        reading = self.said
+        rest = self.of(row for row in self.verb.rows if row.name not in {*reading, *_NOT_RECORDED})
+        rest = {name: str(value) if isinstance(value, Path) else value for name, value in rest.items()}
+        return Call(self.words, tuple(files), reading, rest | instead)

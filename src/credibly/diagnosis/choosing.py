@@ -107,14 +107,14 @@ def choose(
     Tried, Tried
         Both may be the same.
     """
-    loss = {id(one): weighing.mean(one.losses) for one in tried}
+    loss = {id(repair): weighing.mean(repair.losses) for repair in tried}
     lead, everything = _smallest(tried, weighing, within, loss)
     if lead.fault.name == NONE:
         return lead, everything
 
     def of(name: str | None) -> Tried | None:
-        named = [one for one in tried if one.fault.name == name]
-        return min(named, key=lambda one: loss[id(one)], default=None)
+        named = [repair for repair in tried if repair.fault.name == name]
+        return min(named, key=lambda repair: loss[id(repair)], default=None)
 
     def is_tied(other: Tried) -> bool:
         apart = other.losses - lead.losses
@@ -137,16 +137,16 @@ def choose(
 def _smallest(
     tried: Sequence[Tried], weighing: Weighing, within: tuple[float, float], loss: Mapping[int, float]
 ) -> tuple[Tried, Tried]:
-    before = next(one for one in tried if one.fault.name == NONE)
-    best = min(tried, key=lambda one: loss[id(one)])
+    before = next(repair for repair in tried if repair.fault.name == NONE)
+    best = min(tried, key=lambda repair: loss[id(repair)])
     most = loss[id(before)] - loss[id(best)]
     errors = within[best.fault.by_group]
     lead: Tried | None = None
-    for one in sorted(tried, key=lambda one: (one.fault.order, loss[id(one)])):
-        apart = one.losses - best.losses
+    for repair in sorted(tried, key=lambda repair: (repair.fault.order, loss[id(repair)])):
+        apart = repair.losses - best.losses
         less = weighing.mean(apart)
         if lead is None and less <= (1.0 - LEADS) * most:
-            lead = one
+            lead = repair
         if less <= min(errors * weighing.stderr(apart), (1.0 - EXPLAINS) * most):
-            return lead or one, one
+            return lead or repair, repair
     return lead or best, best

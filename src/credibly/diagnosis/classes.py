@@ -112,7 +112,7 @@ class ClassSubject:
         left_out = set() if self.attributes else {"groups"}
         left_out |= {"several", "few"} if self.is_event else set()
         left_out |= {"few"} if self.k > MOST_SLOPES else set()
-        return [one for one in CLASSES if one.needs not in left_out]
+        return [fault for fault in CLASSES if fault.needs not in left_out]
 
     @property
     def within(self) -> tuple[float, float]:
@@ -128,23 +128,23 @@ class ClassSubject:
         """
         if self.is_answer:
             return {"temperature": "bias", "group temperature": "group bias"}
-        found = {} if self._event_or_confidence() is None else {"temperature": "bias"}
+        preferred = {} if self._event_or_confidence() is None else {"temperature": "bias"}
         if self.is_event and self.attributes:
-            fault = next(one for one in CLASSES if one.name == "group temperature")
+            fault = next(fault for fault in CLASSES if fault.name == "group temperature")
             rows = self.rows_of(self.largest(fault, None).claim)
-            if found or float((self.top[rows] == 1).mean()) < _RARE:
-                found["group temperature"] = "group bias"
-        return found
+            if preferred or float((self.top[rows] == 1).mean()) < _RARE:
+                preferred["group temperature"] = "group bias"
+        return preferred
 
     # ------------------------------------------------------------------------------------------ the one test
 
     def families(self, seed: Seed, n_resamples: int) -> list[Family]:
         """Return sums that show each kind of fault, for the labels and for labels drawn from predictions."""
-        shared, own, names = self._columns()
+        shared, of_class, names = self._columns()
         if self.weighing.clusters is None:
-            sums = self._drawn(shared, own, seed, n_resamples)
+            sums = self._drawn(shared, of_class, seed, n_resamples)
         else:
-            sums = self._signed(shared, own, seed, n_resamples)
+            sums = self._signed(shared, of_class, seed, n_resamples)
         return families_of(names, sums, CLASSES, pooled="curve")
 
     def _columns(self) -> tuple[list[HostArray], list[HostArray], list[str]]:
@@ -159,37 +159,39 @@ class ClassSubject:
         parts = (part[:, None] == np.arange(PARTS)).astype(np.float32)
         names = ["temperature", "temperature", *["curve"] * PARTS]
         names += ["group temperature"] * (2 * groups.shape[1])
-        one, slopes = np.ones((n, 1), dtype=np.float32), 2 < self.k <= MOST_SLOPES
-        shared, own = [], []
+        ones, slopes = np.ones((n, 1), dtype=np.float32), 2 < self.k <= MOST_SLOPES
+        shared, of_class = [], []
         for c in range(self.k):
             log = np.maximum(self.logs[:, c : c + 1], _NEVER).astype(np.float32)
             hit = (self.top == c)[:, None].astype(np.float32)
             event = np.float32(c == 1) if self.is_event else hit
             shared.append(np.hstack([log, hit, parts * event, groups * log, groups * hit]))
-            own.append(np.hstack([one, *([log] if slopes or self.is_event else []), groups]))
+            of_class.append(np.hstack([ones, *([log] if slopes or self.is_event else []), groups]))
         each = ["bias", *(["vector"] if slopes else ["bias+temperature"] if self.is_event else [])]
         each += ["group bias"] * groups.shape[1]
         if self.is_event:  # the first class tells the same as the second
             event_log = (self.logs[:, 1] - self.logs[:, 0])[:, None].astype(np.float32)
-            own[1] = np.hstack([one, event_log, groups])
-            return [shared[1] - shared[0]], own[1:], names + each
-        return shared, own, names + each * self.k
+            of_class[1] = np.hstack([ones, event_log, groups])
+            return [shared[1] - shared[0]], of_class[1:], names + each
+        return shared, of_class, names + each * self.k
 
     def _indicators(self) -> HostArray:
         """Return which rows belong to which group, (n, groups)."""
-        found = [
-            one.codes[:, None] == np.arange(len(one.levels)) for one in self.attributes if len(one.levels) > 1
+        indicators = [
+            attribute.codes[:, None] == np.arange(len(attribute.levels))
+            for attribute in self.attributes
+            if len(attribute.levels) > 1
         ]
         n = len(self.probs)
-        return np.hstack(found).astype(np.float32) if found else np.empty((n, 0), dtype=np.float32)
+        return np.hstack(indicators).astype(np.float32) if indicators else np.empty((n, 0), dtype=np.float32)
 
     def _drawn(
-        self, shared: list[HostArray], own: list[HostArray], seed: Seed, n_resamples: int
+        self, shared: list[HostArray], of_class: list[HostArray], seed: Seed, n_resamples: int
     ) -> HostArray:
         """Return sums of the labels and of drawn ones, (1 + b, components)."""
         weights = self.weighing.weights.astype(np.float32)[:, None]
-        first = self.k - len(own)
-        tables = [np.hstack(both) * weights for both in zip(shared, own, strict=True)]
+        first = self.k - len(of_class)
+        tables = [np.hstack(both) * weights for both in zip(shared, of_class, strict=True)]
         width, rows = shared[0].shape[1], []
         observed = Classes(self.tested[None], self.k)
         drawing = Replicates(self.probs, seed)
@@ -203,20 +205,20 @@ class ClassSubject:
         return np.concatenate(rows).astype(np.float64)
 
     def _signed(
-        self, shared: list[HostArray], own: list[HostArray], seed: Seed, n_resamples: int
+        self, shared: list[HostArray], of_class: list[HostArray], seed: Seed, n_resamples: int
     ) -> HostArray:
         """Return residual sums, and the same with the signs of clusters changed, (1 + b, components)."""
-        weights, first, n = self.weighing.weights[:, None], self.k - len(own), len(self.probs)
+        weights, first, n = self.weighing.weights[:, None], self.k - len(of_class), len(self.probs)
         total, mean, square = (np.zeros((n, shared[0].shape[1])) for _ in range(3))
         each, chance = [], []
-        for c, (all_classes, one) in enumerate(zip(shared, own, strict=True), start=first):
+        for c, (all_classes, one_class) in enumerate(zip(shared, of_class, strict=True), start=first):
             p = self.probs[:, c : c + 1]
             residual = weights * ((self.tested == c)[:, None] - p)
             total += residual * all_classes
             mean += p * all_classes
             square += p * all_classes.astype(np.float64) ** 2
-            each.append(residual * one)
-            chance.append((weights**2 * p * (1.0 - p)).T @ one.astype(np.float64) ** 2)
+            each.append(residual * one_class)
+            chance.append((weights**2 * p * (1.0 - p)).T @ one_class.astype(np.float64) ** 2)
         of_shared = (weights**2 * (square - mean**2)).sum(axis=0, keepdims=True)
         assert self.weighing.clusters is not None
         return signed_sums(
@@ -263,20 +265,22 @@ class ClassSubject:
 
     def _clearest(self) -> list[Attribute]:
         """Return the attributes whose groups differ most from what is stated, at most two."""
-        found = []
-        for one in self.attributes:
-            if len(one.levels) < 2:
+        ranked = []
+        for attribute in self.attributes:
+            if len(attribute.levels) < 2:
                 continue
             z = 0.0
             weights = self.weighing.weights
             for c in range(1 if self.is_event else 0, self.k):
                 p = self.probs[:, c]
-                sums = np.bincount(one.codes, weights * ((self.tested == c) - p), len(one.levels))
-                spread = np.bincount(one.codes, weights**2 * p * (1.0 - p), len(one.levels)) + 0.25
+                sums = np.bincount(attribute.codes, weights * ((self.tested == c) - p), len(attribute.levels))
+                spread = (
+                    np.bincount(attribute.codes, weights**2 * p * (1.0 - p), len(attribute.levels)) + 0.25
+                )
                 z = max(z, float((np.abs(sums) / np.sqrt(spread)).max()))
-            found.append((z, one))
-        found.sort(key=lambda pair: -pair[0])
-        return [one for _, one in found[:MOST_ATTRIBUTES]]
+            ranked.append((z, attribute))
+        ranked.sort(key=lambda pair: -pair[0])
+        return [attribute for _, attribute in ranked[:MOST_ATTRIBUTES]]
 
     def _losses(self, logs: HostArray) -> HostArray:
         if self.shares is not None:
@@ -317,20 +321,20 @@ class ClassSubject:
     def largest(self, fault: Fault, by: str | None, probs: HostArray | None = None) -> Effect:
         """Return the largest of all effects that a fault may have, of the predictions or of repaired ones."""
         stated = self.probs if probs is None else probs
-        found = []
+        effects = []
         claims = [(claim, self.rows_of(claim)) for claim in self.claims(fault, by)]
-        large = [one for one in claims if np.count_nonzero(one[1]) >= FEWEST]
-        for claim, keep in large or [max(claims, key=lambda one: np.count_nonzero(one[1]))]:
+        large = [pair for pair in claims if np.count_nonzero(pair[1]) >= FEWEST]
+        for claim, keep in large or [max(claims, key=lambda pair: np.count_nonzero(pair[1]))]:
             says, happened = self._compared(stated, claim, keep)
             rows = self.weighing.rows(keep)
             apart = says - happened
             size, error = rows.mean(apart), rows.stderr(apart, event=1.0)
             leads = abs(size) / error if fault.effect == "range" else abs(size) - _LATE * error
-            found.append(
+            effects.append(
                 (leads, rows.mean(says), rows.mean(happened), rows.stderr(apart), claim, int(keep.sum()))
             )
-        _, says_mean, share, error, claim, n = max(found, key=lambda one: one[0])
-        low, high = _share_interval(share, error, n, float(-ndtri(0.025 / len(found))))
+        _, says_mean, share, error, claim, n = max(effects, key=lambda pair: pair[0])
+        low, high = _share_interval(share, error, n, float(-ndtri(0.025 / len(effects))))
         return Effect(claim, says_mean, share, says_mean - share, (says_mean - high, says_mean - low), n)
 
     def remains(self, claim: Claim, probs: HostArray) -> float:
@@ -353,7 +357,7 @@ class ClassSubject:
         """Return which rows a claim is about."""
         keep = np.ones(len(self.probs), dtype=bool)
         if claim.group is not None:
-            attribute = next(one for one in self.attributes if one.name == claim.group[0])
+            attribute = next(attribute for attribute in self.attributes if attribute.name == claim.group[0])
             keep &= attribute.codes == attribute.levels.index(claim.group[1])
         if claim.between is not None:
             confidence = self.seen if self.is_answer else self.probs.max(axis=1)
@@ -368,7 +372,10 @@ class ClassSubject:
         groups: list[tuple[str, str] | None] = [None]
         if fault.by_group:
             groups = [
-                (one.name, level) for one in self.attributes if by in (None, one.name) for level in one.levels
+                (attribute.name, level)
+                for attribute in self.attributes
+                if by in (None, attribute.name)
+                for level in attribute.levels
             ]
         if fault.effect == "confidence":
             event_only = self._event_or_confidence()
@@ -382,7 +389,7 @@ class ClassSubject:
         label = 1 if event else None
         seen, measure = self.seen, "class" if event else "confidence"
         if fault.effect == "ends":
-            low, high = (float(one) for one in np.quantile(seen, [0.1, 0.9]))
+            low, high = (float(end) for end in np.quantile(seen, [0.1, 0.9]))
             return [Claim(measure, label, between=(high, 1.0)), Claim(measure, label, between=(0.0, low))]
         cuts = np.unique(np.quantile(seen, np.linspace(0.0, 1.0, PARTS + 1))).tolist()
         return [

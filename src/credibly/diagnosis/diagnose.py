@@ -146,7 +146,7 @@ def diagnosed(
     )
     test = screened(subject.families(seed, drawn), floor, None if others is None else others[: 1 + drawn])
     rejected = test is not None and test.pvalue <= level
-    faults = [one for one in subject.faults if rejected or one.name == NONE]
+    faults = [fault for fault in subject.faults if rejected or fault.name == NONE]
     tried = list(subject.tried(faults, _folds(subject, seed)))
     chosen = everything = tried[0]
     if rejected:
@@ -182,7 +182,7 @@ def diagnosed(
         second=second,
         second_fault=None if second is None else everything.fault.name,
         repair=repair,
-        repairs=tuple(sorted(gains.values(), key=lambda one: -one.gain)),
+        repairs=tuple(sorted(gains.values(), key=lambda gain: -gain.gain)),
         pvalue=1.0 if test is None else test.pvalue,
         pvalue_interval=(0.0, 1.0) if test is None else test.interval,
         shown=NONE if test is None else test.shown,
@@ -218,32 +218,32 @@ def _folds(subject: ClassSubject | RealSubject, seed: Seed) -> list[HostArray]:
 
 def _as_shown(tried: list[Tried], shown: str, weighing: Weighing) -> Tried:
     """Return the best repair of what the test saw; of what no row of the table names, the best of all."""
-    named = [one for one in tried if one.fault.name == shown]
-    named = named or [one for one in tried if one.fault.name != NONE] or tried
-    return min(named, key=lambda one: weighing.mean(one.losses))
+    named = [repair for repair in tried if repair.fault.name == shown]
+    named = named or [repair for repair in tried if repair.fault.name != NONE] or tried
+    return min(named, key=lambda repair: weighing.mean(repair.losses))
 
 
 def _gains(tried: list[Tried], weighing: Weighing) -> dict[int, RepairGain]:
     """Return what every repair gains on held-out rows."""
     before = tried[0].losses
-    found = {}
-    for one in tried[1:]:
-        gain = before - one.losses
-        own = weighing.mean(gain), weighing.stderr(gain)
-        found[id(one)] = RepairGain(one.fault.name, one.fault.method, one.by, *own)
-    return found
+    gains = {}
+    for repair in tried[1:]:
+        gain = before - repair.losses
+        size = weighing.mean(gain), weighing.stderr(gain)
+        gains[id(repair)] = RepairGain(repair.fault.name, repair.fault.method, repair.by, *size)
+    return gains
 
 
 def _description(repair: RepairGain, subject: ClassSubject | RealSubject, whole: Dataset) -> str:
     """Return the repair, fitted to all rows, in words."""
-    by = next((one for one in subject.attributes if one.name == repair.by), None)
+    by = next((attribute for attribute in subject.attributes if attribute.name == repair.by), None)
     groups = None if by is None else np.array(by.levels)[by.codes]
     with warnings.catch_warnings():  # the data have been looked at
         warnings.simplefilter("ignore", UserWarning)
-        given = subject.point if isinstance(subject, ClassSubject) else whole.predictions
+        predictions = subject.point if isinstance(subject, ClassSubject) else whole.predictions
         weights = None if whole.batch.weights is None else subject.weighing.weights
         method = named_recalibration(repair.method)
-        method.fit(given, whole.observed, groups=groups, sample_weight=weights)
+        method.fit(predictions, whole.observed, groups=groups, sample_weight=weights)
         return method.in_words(whole.classes)
 
 

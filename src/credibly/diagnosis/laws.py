@@ -153,18 +153,18 @@ def part_of_shape(u: HostArray) -> HostArray:
 
 
 def implied(
-    given: Samples, mu: HostArray, spread: HostArray, weight: HostArray
+    samples: Samples, mu: HostArray, spread: HostArray, weight: HostArray
 ) -> tuple[HostArray, HostArray, Curve | None]:
     """Return mean and spread that draws imply for a label, and the common shape.
 
     A label is one more draw, so a draw given the others tells how means and spreads of so few are to be read.
     """
-    n, s = len(mu), given.n_draws
-    sd = working_spread(given, spread, weight)
+    n, s = len(mu), samples.n_draws
+    sd = working_spread(samples, spread, weight)
     if s < FEWEST_DRAWS:
         square = float(np.average(spread**2, weights=weight))
         return mu, np.full(n, np.sqrt(square * (1.0 + 1.0 / s))), None
-    away = to_host(given.pooled()) - mu[:, None]
+    away = to_host(samples.pooled()) - mu[:, None]
     each = int(np.clip(_TWINS // n, 4, s))
     places = np.random.default_rng(0).integers(s, size=(n, each))
     left = np.take_along_axis(away, places, axis=1)
@@ -173,7 +173,7 @@ def implied(
     wide = np.sqrt(np.maximum(squares, 0.0) / (s - 2.0))
     others, label = (mu[:, None] + mean).ravel(), (mu[:, None] + left).ravel()
     counts = np.repeat(weight, each)
-    wide = working_spread(given, wide.ravel(), counts)
+    wide = working_spread(samples, wide.ravel(), counts)
     if s < MANY_DRAWS:
         terms = ("slope", "scale", "spread") if np.ptp(sd) > 1e-9 * sd.mean() else ("slope", "scale")
         fit = fit_location(others, wide, label, counts, None, terms)
@@ -185,11 +185,11 @@ def implied(
     return mu, sd, Curve.of(np.quantile(r, ndtr(scores)), scores)
 
 
-def shape_of_mixture(given: Gaussian, mu: HostArray, sd: HostArray) -> Curve | None:
+def shape_of_mixture(mixture: Gaussian, mu: HostArray, sd: HostArray) -> Curve | None:
     """Return the common shape of mixtures."""
     rows = np.unique(np.linspace(0, len(mu) - 1, min(len(mu), 1000)).round().astype(int))
     r = np.linspace(-8.0, 8.0, 129)
-    some = given[rows]
+    some = mixture[rows]
     labels = like(mu[rows] + sd[rows] * r[:, None], some._leading)
     share = to_host(as_float64(some.cdf(labels))).mean(axis=1)
     inside = (share > 1e-6) & (share < 1.0 - 1e-6)
@@ -221,6 +221,6 @@ def exponent_of_errors(
     left = z2 * np.exp(-2.0 * columns @ b) - 1.0
     score = weighed * left[:, None]
     if rows.clusters is not None:
-        score = np.stack([np.bincount(rows.clusters, one) for one in score.T], axis=1)
+        score = np.stack([np.bincount(rows.clusters, column) for column in score.T], axis=1)
     bread = np.linalg.inv(bend)
     return float(b[1]), float(np.sqrt((bread @ (score.T @ score) @ bread)[1, 1]))

@@ -129,31 +129,37 @@ class RealSubject:
     @property
     def faults(self) -> list[Fault]:
         """The rows of the table that such data allow."""
-        given, has = self.given, {"", "groups"} if self.attributes else {""}
-        few = isinstance(given, Samples) and given.n_draws < SHAPED_DRAWS  # noise of the mean is a slope
+        predictions, has = self.given, {"", "groups"} if self.attributes else {""}
+        few = (
+            isinstance(predictions, Samples) and predictions.n_draws < SHAPED_DRAWS
+        )  # noise of the mean is a slope
         if np.ptp(self.mu) > 1e-9 * self.sd.max() and not few:
             has.add("means")
         if self.has_spread:
             has |= {"spread"} | ({"spreads"} if self._spreads_differ else set())
-        if isinstance(given, Quantiles):
-            dense = given.is_dense
+        if isinstance(predictions, Quantiles):
+            dense = predictions.is_dense
         else:
-            dense = not isinstance(given, Samples) or given.n_draws >= DENSE_DRAWS
+            dense = not isinstance(predictions, Samples) or predictions.n_draws >= DENSE_DRAWS
         if dense and self.has_spread:
             has.add("dense")
-        levels = to_host(as_float64(given.levels)) if isinstance(given, Quantiles) else np.arange(1, 20) / 20
+        levels = (
+            to_host(as_float64(predictions.levels))
+            if isinstance(predictions, Quantiles)
+            else np.arange(1, 20) / 20
+        )
         extreme = np.minimum(levels, 1.0 - levels).min() * (self.weighing.weights.sum() + 1.0) < 1.0
-        if not extreme and (isinstance(given, Quantiles) or not self.has_spread):
+        if not extreme and (isinstance(predictions, Quantiles) or not self.has_spread):
             has.add("levels")
-        wide = EXTREME if not isinstance(given, Quantiles) else self._widest
+        wide = EXTREME if not isinstance(predictions, Quantiles) else self._widest
         return [
-            one
-            for one in REALS
-            if one.needs in has
-            and (one.effect != "tail" or wide >= _EXTREME_OF_QUANTILES)
-            and (one.effect not in ("tail", "skew") or self._is_clear(one))
-            and (self.has_spread or one.method not in RESCALING)
-            and (one.method != "relative_levels" or self._widths.min() > 0.0)
+            fault
+            for fault in REALS
+            if fault.needs in has
+            and (fault.effect != "tail" or wide >= _EXTREME_OF_QUANTILES)
+            and (fault.effect not in ("tail", "skew") or self._is_clear(fault))
+            and (self.has_spread or fault.method not in RESCALING)
+            and (fault.method != "relative_levels" or self._widths.min() > 0.0)
         ]
 
     def _is_clear(self, fault: Fault) -> bool:
@@ -203,25 +209,25 @@ class RealSubject:
         """Return family, function of z and what every row multiplies it with, (n, c)."""
         n = len(self.y)
         mu, sd = self._exchangeable()
-        one, precise = np.ones((n, 1)), (sd.min() / sd)[:, None]
+        ones, precise = np.ones((n, 1)), (sd.min() / sd)[:, None]
         away = ((mu - self.weighing.mean(mu)) / sd)[:, None]
         log = np.log(sd)
-        found = [
-            ("shift", "z", np.hstack([one, precise])),
-            ("scale", "square", one),
-            ("scale", "near", one),
+        columns = [
+            ("shift", "z", np.hstack([ones, precise])),
+            ("scale", "square", ones),
+            ("scale", "near", ones),
             ("slope", "z", away / max(float(np.abs(away).max()), np.finfo(float).tiny)),
-            ("tails", "far", one),
-            ("skewed", "third", one),
-            *(("levels", f"level {level}", one) for level in self._own_levels),
-            *(("shape", f"part {part}", one) for part in range(PARTS)),
+            ("tails", "far", ones),
+            ("skewed", "third", ones),
+            *(("levels", f"level {level}", ones) for level in self._own_levels),
+            *(("shape", f"part {part}", ones) for part in range(PARTS)),
         ]
         if np.ptp(sd) > 1e-9 * sd.mean():
-            found.append(("spread", "square", (log - self.weighing.mean(log))[:, None]))
+            columns.append(("spread", "square", (log - self.weighing.mean(log))[:, None]))
         groups = self._indicators()
         if groups.shape[1]:
-            found += [("group shift", "z", groups), ("group scale", "square", groups)]
-        return found
+            columns += [("group shift", "z", groups), ("group scale", "square", groups)]
+        return columns
 
     def _exchangeable(self) -> tuple[HostArray, HostArray]:
         """Return means and spreads that do not change where a label and a draw change places."""
@@ -232,10 +238,12 @@ class RealSubject:
         return pool.mean(axis=1), working_spread(self.given, spread, self.weighing.weights)
 
     def _indicators(self) -> HostArray:
-        found = [
-            one.codes[:, None] == np.arange(len(one.levels)) for one in self.attributes if len(one.levels) > 1
+        indicators = [
+            attribute.codes[:, None] == np.arange(len(attribute.levels))
+            for attribute in self.attributes
+            if len(attribute.levels) > 1
         ]
-        return np.hstack(found).astype(np.float64) if found else np.empty((len(self.y), 0))
+        return np.hstack(indicators).astype(np.float64) if indicators else np.empty((len(self.y), 0))
 
     @property
     def _own_levels(self) -> tuple[float, ...]:
@@ -251,7 +259,7 @@ class RealSubject:
         u = np.clip(ranks.astype(np.float32), EDGE, 1.0 - 1e-7)
         z = ndtri(u)
         bounded, far = np.clip(z, -4, 4), ndtr(-np.float32(_FAR))
-        found = {
+        seen = {
             "z": z,
             "square": np.minimum(z * z, np.float32(_FARTHEST)),
             "third": bounded * (bounded * bounded - np.float32(3.0)),
@@ -259,20 +267,20 @@ class RealSubject:
             "far": np.minimum(u, 1 - u) < far,
         }
         part = np.minimum((u * PARTS).astype(np.uint8), PARTS - 1)
-        found |= {f"level {level}": u < np.float32(level) for level in self._own_levels}
-        return found | {f"part {own}": part == own for own in range(PARTS)}
+        seen |= {f"level {level}": u < np.float32(level) for level in self._own_levels}
+        return seen | {f"part {place}": part == place for place in range(PARTS)}
 
     def _sums(
         self, ranks: HostArray, columns: list[tuple[str, str, HostArray]], weight: HostArray
     ) -> HostArray:
-        found, plain = [], bool((weight == 1.0).all())
+        sums, plain = [], bool((weight == 1.0).all())
         seen = self._seen(ranks)
         for _, what, by in columns:
             if plain and seen[what].dtype == bool and (by == 1.0).all():
-                found.append(np.count_nonzero(seen[what], axis=1)[:, None].astype(np.float64))
+                sums.append(np.count_nonzero(seen[what], axis=1)[:, None].astype(np.float64))
             else:
-                found.append(seen[what].astype(np.float32) @ (weight[:, None] * by).astype(np.float32))
-        return np.hstack(found).astype(np.float64)
+                sums.append(seen[what].astype(np.float32) @ (weight[:, None] * by).astype(np.float32))
+        return np.hstack(sums).astype(np.float64)
 
     def _signed(
         self, ranks: object, columns: list[tuple[str, str, HostArray]], seed: Seed, n_resamples: int
@@ -283,13 +291,13 @@ class RealSubject:
         if table is None:
             grid = (np.arange(20_000) + 0.5) / 20_000
             table, weights = grid[None], np.full(grid.size, 1.0 / grid.size)
-        every = {name: own.astype(np.float64) for name, own in self._seen(table).items()}
-        expected = {name: own @ weights for name, own in every.items()}
+        every = {name: values.astype(np.float64) for name, values in self._seen(table).items()}
+        expected = {name: values @ weights for name, values in every.items()}
         weight = self.weighing.weights
         rows = np.hstack(
             [((seen[what][0] - expected[what]) * weight)[:, None] * by for _, what, by in columns]
         )
-        variance = {name: own**2 @ weights - expected[name] ** 2 for name, own in every.items()}
+        variance = {name: values**2 @ weights - expected[name] ** 2 for name, values in every.items()}
         chance = np.concatenate([(variance[what] * weight**2) @ by**2 for _, what, by in columns])
         assert self.weighing.clusters is not None
         return signed_sums(rows, chance, self.weighing.clusters, seed, n_resamples)
@@ -310,7 +318,7 @@ class RealSubject:
                     parts.append(self._repaired(fault, by, kept, held))
                 order = np.argsort(np.concatenate(folds))
                 names = [field.name for field in dataclasses.fields(Law)]
-                after = Law(*(np.concatenate([getattr(one, name) for one in parts])[order] for name in names))
+                after = Law(*(np.concatenate([getattr(law, name) for law in parts])[order] for name in names))
                 yield Tried(fault, None if by is None else by.name, after.losses, after)
 
     @cached_property
@@ -334,16 +342,20 @@ class RealSubject:
                 counts = np.bincount(part_of_shape(ndtr(z)), weights=weight, minlength=PARTS) + 1.0
                 shape = Shape(masses=counts / counts.sum())
             return self._law(held, self.mu[held], self.sd[held], shape)
-        own = None if by is None else (by.codes[:, None] == np.arange(len(by.levels))).astype(np.float64)
+        indicators = (
+            None if by is None else (by.codes[:, None] == np.arange(len(by.levels))).astype(np.float64)
+        )
         fit = fit_location(
             self.mu[kept],
             self.sd[kept],
             self.y[kept],
             weight,
-            None if own is None else own[kept],
+            None if indicators is None else indicators[kept],
             _TERMS[fault.method],
         )
-        return self._law(held, *fit.moved(self.mu[held], self.sd[held], None if own is None else own[held]))
+        return self._law(
+            held, *fit.moved(self.mu[held], self.sd[held], None if indicators is None else indicators[held])
+        )
 
     def _law(
         self,
@@ -365,8 +377,8 @@ class RealSubject:
             places = self._rank(rows, self.mu[rows] + self.sd[rows] * r)
             places = places if plain else shape.levels(ndtri(places))
         elif self.curve is not None and plain:
-            given, back = self.given[rows], self.mu[rows] + self.sd[rows] * r
-            places = to_host(given.cdf(like(back, given._leading)[None, :]))[0]
+            predictions, back = self.given[rows], self.mu[rows] + self.sd[rows] * r
+            places = to_host(predictions.cdf(like(back, predictions._leading)[None, :]))[0]
         return Law(mu, sd, places, np.asarray(ndtri(shape.levels(z))), losses)
 
     def _of_table(
@@ -411,12 +423,12 @@ class RealSubject:
         """Return what is added at every level, in units (rows, 1): the quantile of the residuals."""
         table, levels = self._table(rows)
         weight = self.weighing.weights[rows]
-        found = []
+        shifts = []
         for level, residual in zip(levels, ((self.y[rows, None] - table) / unit).T, strict=True):
             order = np.argsort(residual)
             at = np.searchsorted(np.cumsum(weight[order]), level * weight.sum())
-            found.append(residual[order[min(int(at), len(order) - 1)]])
-        return np.array(found)
+            shifts.append(residual[order[min(int(at), len(order) - 1)]])
+        return np.array(shifts)
 
     def _rank(self, rows: HostArray, labels: HostArray) -> HostArray:
         """Return the place of labels among their draws and themselves, of equal ones the middle."""
@@ -441,30 +453,32 @@ class RealSubject:
     def _clearest(self) -> list[Attribute]:
         """Return the attribute whose groups differ most from what is stated."""
         z = (self.y - self.mu) / self.sd
-        found = []
-        for one in self.attributes:
-            if len(one.levels) > 1:
-                size = np.bincount(one.codes, minlength=len(one.levels))
-                shift = np.abs(np.bincount(one.codes, z, len(one.levels))) / np.sqrt(size + 0.25)
-                wide = np.abs(np.bincount(one.codes, np.minimum(z * z, _FARTHEST) - 1.0, len(one.levels)))
-                found.append((float(max(shift.max(), (wide / np.sqrt(2.0 * size + 0.25)).max())), one))
-        found.sort(key=lambda pair: -pair[0])
-        return [one for _, one in found[:1]]
+        ranked = []
+        for attribute in self.attributes:
+            if len(attribute.levels) > 1:
+                size = np.bincount(attribute.codes, minlength=len(attribute.levels))
+                shift = np.abs(np.bincount(attribute.codes, z, len(attribute.levels))) / np.sqrt(size + 0.25)
+                wide = np.abs(
+                    np.bincount(attribute.codes, np.minimum(z * z, _FARTHEST) - 1.0, len(attribute.levels))
+                )
+                ranked.append((float(max(shift.max(), (wide / np.sqrt(2.0 * size + 0.25)).max())), attribute))
+        ranked.sort(key=lambda pair: -pair[0])
+        return [attribute for _, attribute in ranked[:1]]
 
     # ---------------------------------------------------------------------------------------------- effects
 
     def largest(self, fault: Fault, by: str | None, after: object = None) -> Effect:
         """Return the clearest of all effects that a fault may have, also of repaired predictions."""
         law = after if isinstance(after, Law) else self._unrepaired
-        found = []
+        effects = []
         for claim in self.claims(fault, by):
             stated, observed, size, error, n = self._measured(claim, law)
             if n >= FEWEST:
-                found.append(
+                effects.append(
                     (abs(size) / max(error, np.finfo(float).tiny), stated, observed, size, error, claim, n)
                 )
-        _, stated, observed, size, error, claim, n = max(found, key=lambda one: one[0])
-        half = float(-ndtri(0.025 / len(found))) * error
+        _, stated, observed, size, error, claim, n = max(effects, key=lambda entry: entry[0])
+        half = float(-ndtri(0.025 / len(effects))) * error
         return Effect(claim, stated, observed, size, (size - half, size + half), n)
 
     def remains(self, claim: Claim, after: object) -> float | None:
@@ -477,11 +491,14 @@ class RealSubject:
         level = {"coverage": self.interval, "skew": self.interval, "tail": extreme}.get(fault.effect)
         if fault.by_group:
             groups = [
-                (one.name, own) for one in self.attributes if by in (None, one.name) for own in one.levels
+                (attribute.name, value)
+                for attribute in self.attributes
+                if by in (None, attribute.name)
+                for value in attribute.levels
             ]
             return [Claim(fault.effect, group=group, level=level) for group in groups]
         if fault.effect == "quantile":
-            return [Claim("quantile", level=own) for own in self._own_levels or LEVELS]
+            return [Claim("quantile", level=quantile) for quantile in self._own_levels or LEVELS]
         return [Claim(fault.effect, level=level)]
 
     @property
@@ -500,7 +517,7 @@ class RealSubject:
         """Return which rows a claim is about."""
         if claim.group is None:
             return np.ones(len(self.y), dtype=bool)
-        attribute = next(one for one in self.attributes if one.name == claim.group[0])
+        attribute = next(attribute for attribute in self.attributes if attribute.name == claim.group[0])
         return np.asarray(attribute.codes == attribute.levels.index(claim.group[1]))
 
     def _measured(self, claim: Claim, law: Law) -> tuple[float, float, float, float, int]:

@@ -150,7 +150,11 @@ def screened(
     Screened or None
         What was found.
     """
-    tails = {one.fault: own - np.log(one.weight) for one in families if (own := one.log_tails()) is not None}
+    tails = {
+        family.fault: tail - np.log(family.weight)
+        for family in families
+        if (tail := family.log_tails()) is not None
+    }
     if others is not None:
         tails[OTHER] = others
     if not tails:

@@ -31,9 +31,9 @@ def _applies(rows: Rows, work: Work) -> str | None:
 
 
 def _run(rows: Rows, work: Work) -> SetCoverage:
-    found = coverage_of(work.single, work.seed, work.n_resamples if work.tests else 0)
+    coverage = coverage_of(work.single, work.seed, work.n_resamples if work.tests else 0)
     work.tell("coverage", 1, 1)
-    return found
+    return coverage
 
 
 CLAIMS = Stage("claims", _run, _applies)
@@ -45,16 +45,16 @@ def claims_verdicts(
     """Return one verdict per test of sets with a claimed coverage, conflicts first."""
     return worst_first(
         Verdict(
-            word=one.verdict(level),
+            word=test.verdict(level),
             statistic=name,
             case="test of coverage",
-            facts=_test_facts(name, one, claims, level),
-            evidence=evidence(one, len(tests)),
-            scope=f"n = {one.n}, {one.n_resamples} replicates",
-            size=one.effect_size,
-            limit=one.acceptance_region,
+            facts=_test_facts(name, test, claims, level),
+            evidence=evidence(test, len(tests)),
+            scope=f"n = {test.n}, {test.n_resamples} replicates",
+            size=test.effect_size,
+            limit=test.acceptance_region,
         )
-        for name, one in tests.items()
+        for name, test in tests.items()
     )
 
 
@@ -114,7 +114,7 @@ def claims_headline(claims: SetCoverage, rows: Rows, work: Work) -> Headline:
         ).upper
     else:  # no bound for every truth is known: the end of the interval of clusters
         bound = max(abs(claims.claimed - end) for end in interval or (0.0, 1.0))
-    off = [name for name, one in tests.items() if one.verdict(work.level) == "conflict"]
+    off = [name for name, test in tests.items() if test.verdict(work.level) == "conflict"]
     worst = _worst_part(claims, off)
     dangerous = worst is not None and worst["gap"] > 0
     word: Word = "cannot tell"
@@ -126,7 +126,7 @@ def claims_headline(claims: SetCoverage, rows: Rows, work: Work) -> Headline:
             case = "coverage too low" if gap > 0 else "coverage too high"
     elif not tests:
         case = "coverage not tested"
-    elif all(one.verdict(work.level) == "cannot tell" for one in tests.values()):
+    elif all(test.verdict(work.level) == "cannot tell" for test in tests.values()):
         case, reason = "too few for coverage", tests[MARGINAL].why_not(work.level)
     elif bound > FEW:
         case = "too few for coverage"
@@ -144,7 +144,7 @@ def claims_headline(claims: SetCoverage, rows: Rows, work: Work) -> Headline:
 
 def _words_of(tests: dict[str, HypotestResult], headline: Word, level: float) -> dict[str, Word]:
     """Return the word of every test; none finds no conflict where the headline cannot tell."""
-    words: dict[str, Word] = {name: one.verdict(level) for name, one in tests.items()}
+    words: dict[str, Word] = {name: test.verdict(level) for name, test in tests.items()}
     if headline == "cannot tell":
         words = dict.fromkeys(words, headline)
     return words
@@ -181,16 +181,18 @@ def _steps(claims: SetCoverage, rows: Rows, word: Word, work: Work) -> tuple[tup
 def _worst_part(claims: SetCoverage, off: list[str]) -> Facts | None:
     """Return the worst part among groups and sizes that are off: below the claim first, then by its gap."""
     strata = {"coverage_by_group": claims.by_group, "coverage_by_size": claims.by_size}
-    parts = [_worst(one, claims) for name, one in strata.items() if name in off and one is not None]
-    return max(parts, key=lambda one: (one["convinces"], one["gap"] > 0, abs(one["gap"])), default=None)
+    parts = [
+        _worst(stratum, claims) for name, stratum in strata.items() if name in off and stratum is not None
+    ]
+    return max(parts, key=lambda part: (part["convinces"], part["gap"] > 0, abs(part["gap"])), default=None)
 
 
 def _average(claims: SetCoverage, tests: dict[str, HypotestResult], words: dict[str, Word]) -> Finding:
-    own = tests.get(MARGINAL)
+    test = tests.get(MARGINAL)
     facts = {
         **_held(claims),
-        "pvalue": None if own is None else own.pvalue,
-        "by_clusters": own is not None and own.n_clusters is not None,
+        "pvalue": None if test is None else test.pvalue,
+        "by_clusters": test is not None and test.n_clusters is not None,
         "mean_size": float(claims.size.value),
         "score": None if claims.score is None else float(claims.score.value),
         "empty": claims.empty if claims.kind == "sets" else 0.0,
@@ -205,13 +207,17 @@ def _everywhere(
     parts = [name for name in tests if name != MARGINAL]
     if not parts:
         return []
-    found = {words[name] for name in parts}
-    answer: Word = "no conflict found" if found == {"no conflict found"} else "cannot tell"
-    if "conflict" in found:
+    verdicts = {words[name] for name in parts}
+    answer: Word = "no conflict found" if verdicts == {"no conflict found"} else "cannot tell"
+    if "conflict" in verdicts:
         answer = "conflict"
-    strata = [one for one in (claims.by_group, claims.by_size) if one is not None and len(one.names) > 1]
+    strata = [
+        stratum
+        for stratum in (claims.by_group, claims.by_size)
+        if stratum is not None and len(stratum.names) > 1
+    ]
     facts = {
-        "parts": tuple(_worst(one, claims) for one in strata),
+        "parts": tuple(_worst(stratum, claims) for stratum in strata),
         "pvalue": min(tests[name].deciding_pvalue for name in parts),
     }
     return [Finding("parts", answer, "coverage in parts", facts)]

@@ -24,14 +24,14 @@ _BY_GROUP = "cr.evaluate(predictions, labels, groups=groups)"
 _NOT_SAID = ("predictions", "models", "labels", "progress", "source")
 
 
-def recorded_call(verb: str, given: Mapping[str, Any], seed: Seed) -> Call:
+def recorded_call(verb: str, arguments: Mapping[str, Any], seed: Seed) -> Call:
     """Return the record of a call from Python.
 
     Parameters
     ----------
     verb : str
         "evaluate" or "compare".
-    given : mapping of str to object
+    arguments : mapping of str to object
         All arguments by their names.
     seed : Seed
         The seed that `rng` stands for.
@@ -42,7 +42,7 @@ def recorded_call(verb: str, given: Mapping[str, Any], seed: Seed) -> Call:
         Numbers, names and lists of them are recorded as they are, defaults too, all else by the name of its
         argument.
     """
-    about: Any = given.get("predictions")
+    about: Any = arguments.get("predictions")
     reading: dict[str, Any] = {}
     options: dict[str, Any] = {}
     objects: list[str] = []
@@ -51,33 +51,33 @@ def recorded_call(verb: str, given: Mapping[str, Any], seed: Seed) -> Call:
     if isinstance(about, Dataset) and about.read is not None:
         files, reading = (about.source,), dict(about.read)
     elif not files:
-        objects += [name for name in ("predictions", "models") if name in given]
-        files = tuple(str(path) for path in [(given["source"] or {}).get("path")] if path)
-    labels = given["labels"]
+        objects += [name for name in ("predictions", "models") if name in arguments]
+        files = tuple(str(path) for path in [(arguments["source"] or {}).get("path")] if path)
+    labels = arguments["labels"]
     if isinstance(labels, (str, os.PathLike)):
         (reading if from_file else options)["labels"] = os.fspath(labels)
     elif labels is not None:
         objects.append("labels")
-    for name, value in given.items():
+    for name, value in arguments.items():
         if name in _NOT_SAID or value is None:
             continue
         drawn = name == "rng" and not isinstance(value, (int, np.integer))
-        said = list(seed) if drawn else plain(_named(value))
-        if name in _OF_ROWS and isinstance(said, list) and not (from_file or hasattr(about, "columns")):
-            said = None  # a value per row, no names of columns
-        if said is None:
+        written = list(seed) if drawn else plain(_named(value))
+        if name in _OF_ROWS and isinstance(written, list) and not (from_file or hasattr(about, "columns")):
+            written = None  # a value per row, no names of columns
+        if written is None:
             objects.append(name)
-        elif from_file and name in _BY_NAME and said != COPIES:
-            reading[name] = [said] if name == "groups" and isinstance(said, str) else said
+        elif from_file and name in _BY_NAME and written != COPIES:
+            reading[name] = [written] if name == "groups" and isinstance(written, str) else written
         else:
-            options[name] = said
+            options[name] = written
     return Call(verb, files, reading, options, tuple(objects), typed=False)
 
 
 def _named(value: Any) -> Any:
     """Return the name of a statistic with the settings that its name stands for; all else as it is."""
     if isinstance(value, (list, tuple)):
-        return [_named(one) for one in value]
+        return [_named(item) for item in value]
     known = isinstance(value, Statistic) and value.name in registered()
     return value.name if known and as_statistic(value.name) == value else value
 

@@ -331,36 +331,38 @@ def _compared(
 ) -> Comparison:
     """Rank the models, then compute the numbers of each."""
     rng, level = asked["rng"], asked["level"]
-    if isinstance(models, Mapping) and any(hasattr(one, "__dask_graph__") for one in models.values()):
-        models, labels = {name: scan(one, labels) for name, one in models.items()}, None
-    if isinstance(models, Mapping) and models and all(isinstance(one, Rows) for one in models.values()):
-        models = matched_models({str(name): one for name, one in models.items()})
+    if isinstance(models, Mapping) and any(hasattr(model, "__dask_graph__") for model in models.values()):
+        models, labels = {name: scan(model, labels) for name, model in models.items()}, None
+    if isinstance(models, Mapping) and models and all(isinstance(model, Rows) for model in models.values()):
+        models = matched_models({str(name): model for name, model in models.items()})
     n_bins = N_BINS if n_bins is None else n_bins
     cheap = [with_bins(name, n_bins) for name in CHEAP]
     # models are counted first, then draws, of which there are many more
     ranking = rank_models(models, labels, **asked, progress=lambda done, total: tell("scores", done, total))
     together = {name: asked[name] for name in ("clusters", "blocks")}
-    given = matched_models({str(name): checked_rows(one, labels, **together) for name, one in models.items()})
+    matched = matched_models(
+        {str(name): checked_rows(model, labels, **together) for name, model in models.items()}
+    )
     if isinstance(ranking, ScoreRanking):
-        return _compared_by_scores(ranking, given, source, rng, tell)
-    some = next(iter(given.values())).example.predictions
+        return _compared_by_scores(ranking, matched, source, rng, tell)
+    some = next(iter(matched.values())).example.predictions
     n_classes = len(class_names(some, None))
     event = n_classes == 2 and not isinstance(some, Confidence)
     if event:
-        cheap = [_EventGap() if isinstance(one, ConfidenceGap) else one for one in cheap]
+        cheap = [_EventGap() if isinstance(statistic, ConfidenceGap) else statistic for statistic in cheap]
     estimates, curves, means = {}, {}, []
-    for done, (name, one) in enumerate(given.items(), start=1):
-        chosen, _ = choose(one, cheap, N_BINS, tests=False)
-        estimates[name] = estimate_all(one, chosen, silent)
+    for done, (name, rows) in enumerate(matched.items(), start=1):
+        chosen, _ = choose(rows, cheap, N_BINS, tests=False)
+        estimates[name] = estimate_all(rows, chosen, silent)
         led = [statistic for statistic in chosen if statistic.name in LEADING]
-        means.append(np.concatenate(list(one.map(partial(_contributions, tuple(led))))))
+        means.append(np.concatenate(list(rows.map(partial(_contributions, tuple(led))))))
         # predictions are ordered, and of very many a random part shows the same curve
-        part = random_part(one, MOST_ORDERED, as_seed(rng))
+        part = random_part(rows, MOST_ORDERED, as_seed(rng))
         curves[name] = corp_curve(*part.arguments, target=1 if event else "top_label", level=None)
-        tell("estimates", done, len(given))
-    codes = next(iter(given.values())).cluster_codes()
+        tell("estimates", done, len(matched))
+    codes = next(iter(matched.values())).cluster_codes()
     order = _places(estimates, np.stack(means, axis=2), codes, ranking, as_seed(rng), tell)
-    seen, errors = seen_rows(given), calibration_errors(n_classes, n_bins)
+    seen, errors = seen_rows(matched), calibration_errors(n_classes, n_bins)
     calibration = _calibration(seen, errors, as_seed(rng), tell)
     apart = differences(seen, errors, order["log_loss"].names[0], level)
     lead, *others = leaders_in_words(order, estimates)
@@ -368,7 +370,7 @@ def _compared(
     tasks = {"abstaining is allowed": True, "every instance must be decided": False} if sets else {}
     return _comparison(
         ranking,
-        given,
+        matched,
         source,
         rng,
         settings={"n_bins": int(n_bins), "level": float(level), "tradeoffs": jsonable(ranking.tradeoffs)},
@@ -389,13 +391,13 @@ def _compared(
 
 
 def _compared_by_scores(
-    ranking: ScoreRanking, given: Mapping[str, Rows], source: dict[str, Any], rng: Any, tell: StageProgress
+    ranking: ScoreRanking, models: Mapping[str, Rows], source: dict[str, Any], rng: Any, tell: StageProgress
 ) -> Comparison:
-    calibration = _calibration(seen_rows(given), (), as_seed(rng), tell)
+    calibration = _calibration(seen_rows(models), (), as_seed(rng), tell)
     first, *others = (score_finding(standing, ranking) for standing in ranking.standings.values())
     return _comparison(
         ranking,
-        given,
+        models,
         source,
         rng,
         settings={"level": ranking.level},
@@ -434,12 +436,12 @@ def _calibration(
     models: Mapping[str, Dataset], errors: Sequence[Statistic], seed: Any, tell: StageProgress
 ) -> dict[str, ModelCalibration]:
     """Return what is wrong with every model; names of classes are those of the first that has some."""
-    classes = next((one.classes for one in models.values() if one.classes is not None), None)
-    found = {}
-    for done, (name, one) in enumerate(models.items(), start=1):
-        found[name] = model_calibration(one, errors, classes, seed)
+    classes = next((data.classes for data in models.values() if data.classes is not None), None)
+    calibrations = {}
+    for done, (name, data) in enumerate(models.items(), start=1):
+        calibrations[name] = model_calibration(data, errors, classes, seed)
         tell("diagnoses", done, len(models))
-    return found
+    return calibrations
 
 
 def is_imprecise(ranking: Ranking) -> bool:
@@ -449,10 +451,10 @@ def is_imprecise(ranking: Ranking) -> bool:
 
 def _contributions(statistics: tuple[Statistic, ...], data: Dataset) -> HostArray:
     """Return what every instance adds to the means (n, s)."""
-    given = remembering(data.predictions)
+    predictions = remembering(data.predictions)
     columns = []
-    for one in statistics:
-        bound = one.bind(given)
+    for statistic in statistics:
+        bound = statistic.bind(predictions)
         assert isinstance(bound, Linear)
         columns.append(to_host(bound.contributions(data.batch))[0])
     return np.stack(columns, axis=1)
@@ -469,7 +471,7 @@ def _places(
     """Return the models by every leading statistic, from contributions (n, s, m); pairs share their draws."""
     n, _, m = values.shape
     names = tuple(estimates)
-    own = [name for name in LEADING if name in estimates[names[0]]]
+    led = [name for name in LEADING if name in estimates[names[0]]]
     draws = bootstrap_means(
         values.reshape(n, -1),
         ranking.settings["n_resamples"],
@@ -486,5 +488,5 @@ def _places(
             n,
             LEADING[name][1],
         )
-        for at, name in enumerate(own)
+        for at, name in enumerate(led)
     }

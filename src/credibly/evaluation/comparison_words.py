@@ -63,19 +63,19 @@ class LeadingNumber:
 def score_finding(standing: ScoreStanding, ranking: ScoreRanking) -> str:
     """Say who has the smallest score, by how much, and who is tied with it."""
     first, *others = standing.names
-    said = f"By {title_inside(standing.statistic)}, {first} is first with {shown(float(standing.scores[0]))}"
+    lead = f"By {title_inside(standing.statistic)}, {first} is first with {shown(float(standing.scores[0]))}"
     if not others:
-        return f"{said}."
+        return f"{lead}."
     tied = standing.tied_with_first
     if tied:
         are = "are" if len(tied) > 1 else "is"
         return (
-            f"{said}; {joined(list(tied), most=4)} {are} statistically tied with it "
+            f"{lead}; {joined(list(tied), most=4)} {are} statistically tied with it "
             f"({percent(ranking.level)} joint intervals, {counted(ranking.n, 'instance')})."
         )
     low, high = standing.intervals[1].tolist()
     ahead = "" if math.isnan(low) else f" by {shown_range((low, high))} ({percent(ranking.level)} interval)"
-    return f"{said}, ahead of {others[0]}{ahead}."
+    return f"{lead}, ahead of {others[0]}{ahead}."
 
 
 def in_units(name: str, value: float) -> str:
@@ -107,22 +107,22 @@ def _range_in_units(name: str, ends: tuple[float, float]) -> str:
     return f"{end_in_points(low)} to {end_in_points(high)}"
 
 
-def leading_number(name: str, estimate: Estimate, model: str, own: Places) -> LeadingNumber:
+def leading_number(name: str, estimate: Estimate, model: str, places: Places) -> LeadingNumber:
     """Return one number of one model with its interval and its standing."""
     interval = _range_in_units(name, estimate.interval()) if estimate.has_interval else ""
-    standing = "best" if len(own.best) == 1 else "tied for best"
-    if model not in own.best:
-        behind = own.behind(model)
+    standing = "best" if len(places.best) == 1 else "tied for best"
+    if model not in places.best:
+        behind = places.behind(model)
         standing = "behind the best"
         if behind is not None:
             size, ends = behind
-            said = _decimals(size) if name == "log_loss" else in_points(abs(size))
-            standing = f"behind by {said} ({_range_in_units(name, ends)})"
+            difference = _decimals(size) if name == "log_loss" else in_points(abs(size))
+            standing = f"behind by {difference} ({_range_in_units(name, ends)})"
     value = in_units(name, estimate.value)
     if name in _WAYS:  # its column says that these are points
         value = f"{in_points(abs(estimate.value))}{_way(name, estimate.value)}"
-    several = len(own.names) > 1
-    return LeadingNumber(value, interval, standing if several else "", several and model in own.best)
+    several = len(places.names) > 1
+    return LeadingNumber(value, interval, standing if several else "", several and model in places.best)
 
 
 def leaders_in_words(
@@ -131,26 +131,26 @@ def leaders_in_words(
     """Return who is best, or tied for best, in accuracy, log loss and calibration gap."""
     titles = {name: LEADING[name][0].lower() for name in order}
     models = tuple(estimates)
-    numbers = _and([f"{titles[name]} {in_units(name, own.scores[0])}" for name, own in order.items()])
+    numbers = _and([f"{titles[name]} {in_units(name, places.scores[0])}" for name, places in order.items()])
     if len(models) == 1:
         return (f"There is one model, {models[0]}, and nothing to compare it with: {numbers}.",)
-    everywhere = [name for name in models if all(name in own.best for own in order.values())]
-    said = []
-    for name, own in order.items():
-        first, tied = own.names[0], own.tied_with_first
-        value = in_units(name, own.scores[0])
+    everywhere = [name for name in models if all(name in places.best for places in order.values())]
+    sentences = []
+    for name, places in order.items():
+        first, tied = places.names[0], places.tied_with_first
+        value = in_units(name, places.scores[0])
         others = "no other model is tied with it"
         if tied:
             others = f"{joined(tied, most=4)} {'are' if len(tied) > 1 else 'is'} statistically tied with it"
-        said.append(f"{LEADING[name][0]}: {first} is first with {value}; {others}.")
+        sentences.append(f"{LEADING[name][0]}: {first} is first with {value}; {others}.")
     if len(everywhere) == len(models):
         lead = f"No difference beyond chance: all {len(models)} models are statistically tied in "
-        return (f"{lead}{_and(list(titles.values()))}.", *said)
+        return (f"{lead}{_and(list(titles.values()))}.", *sentences)
     if not everywhere:
-        each = [f"{joined(own.best, most=3)} in {titles[name]}" for name, own in order.items()]
-        return (f"No model is best in everything; best or tied for best: {'; '.join(each)}.", *said)
-    alone = [titles[name] for name, own in order.items() if own.best == tuple(everywhere)]
-    shared = [titles[name] for name, own in order.items() if own.best != tuple(everywhere)]
+        each = [f"{joined(places.best, most=3)} in {titles[name]}" for name, places in order.items()]
+        return (f"No model is best in everything; best or tied for best: {'; '.join(each)}.", *sentences)
+    alone = [titles[name] for name, places in order.items() if places.best == tuple(everywhere)]
+    shared = [titles[name] for name, places in order.items() if places.best != tuple(everywhere)]
     names, are = _and(everywhere), "are" if len(everywhere) > 1 else "is"
     best = "tied for best" if len(everywhere) > 1 else "best"
     if not alone:
@@ -159,12 +159,12 @@ def leaders_in_words(
                 f"{names} {are} tied for best in {_and(shared)}; no other model is among the best in all "
                 f"of them."
             ),
-            *said,
+            *sentences,
         )
     also = f", and tied for best in {_and(shared)}" if shared else ""
     if len(everywhere) > 1:
         also = f", and tied with others in {_and(shared)}" if shared else ""
-    return (f"{names} {are} {best} in {_and(alone)}{also}.", *said)
+    return (f"{names} {are} {best} in {_and(alone)}{also}.", *sentences)
 
 
 def _and(names: Sequence[str]) -> str:
@@ -176,15 +176,17 @@ def faults_in_words(
     calibration: Mapping[str, ModelCalibration], apart: Sequence[CalibrationDifference] = ()
 ) -> tuple[str, ...]:
     """Say of every model that is off what is wrong and what repairs it, and whose errors are larger."""
-    found = [
-        " ".join(filter(None, (f"{name}: {one.sentence}", one.remedy)))
-        for name, one in calibration.items()
-        if one.sentence
+    faults = [
+        " ".join(filter(None, (f"{name}: {model.sentence}", model.remedy)))
+        for name, model in calibration.items()
+        if model.sentence
     ]
-    right = [name for name, one in calibration.items() if one.diagnosis is not None and not one.sentence]
+    right = [
+        name for name, model in calibration.items() if model.diagnosis is not None and not model.sentence
+    ]
     if right:
-        found.append(f"No sign of miscalibration: {joined(right, most=4)}.")
-    return (*found, *_apart_in_words(apart))
+        faults.append(f"No sign of miscalibration: {joined(right, most=4)}.")
+    return (*faults, *_apart_in_words(apart))
 
 
 def _apart_in_words(apart: Sequence[CalibrationDifference]) -> list[str]:
@@ -193,20 +195,23 @@ def _apart_in_words(apart: Sequence[CalibrationDifference]) -> list[str]:
         return []
     first, level = apart[0].than, percent(apart[0].level)
     clear: dict[str, list[str]] = {}
-    for one in apart:
-        if one.is_clear:
-            size, ends = error_in_units(one.statistic, abs(one.value)), sorted(map(abs, one.interval))
-            low, high = (error_in_units(one.statistic, end, bare=True) for end in ends)
-            more = "larger" if one.value > 0 else "smaller"
-            said = f"{title_inside(one.statistic)} {more} by {size} ({low} to {high})"
-            clear.setdefault(one.model, []).append(said)
+    for difference in apart:
+        if difference.is_clear:
+            size, ends = (
+                error_in_units(difference.statistic, abs(difference.value)),
+                sorted(map(abs, difference.interval)),
+            )
+            low, high = (error_in_units(difference.statistic, end, bare=True) for end in ends)
+            more = "larger" if difference.value > 0 else "smaller"
+            words = f"{title_inside(difference.statistic)} {more} by {size} ({low} to {high})"
+            clear.setdefault(difference.model, []).append(words)
     if not clear:
         return [
             f"Calibration errors: no model differs beyond chance from {first} ({level} paired intervals)."
         ]
     return [
-        f"Calibration errors of {model} against {first}: {', '.join(said)} ({level} paired intervals)."
-        for model, said in clear.items()
+        f"Calibration errors of {model} against {first}: {', '.join(parts)} ({level} paired intervals)."
+        for model, parts in clear.items()
     ]
 
 
@@ -234,12 +239,12 @@ def error_cells(
     tuple of str, list of tuple of str
         Headings and rows; the second line of a cell is the difference.
     """
-    names = list(dict.fromkeys(name for one in calibration.values() for name in one.errors))
-    behind = {(one.statistic, one.model): one for one in apart}
+    names = list(dict.fromkeys(name for row in calibration.values() for name in row.errors))
+    behind = {(difference.statistic, difference.model): difference for difference in apart}
     rows = [
-        (model, *(_error_cell(name, own.errors[name], behind.get((name, model))) for name in names))
-        for model, own in calibration.items()
-        if own.errors
+        (model, *(_error_cell(name, row.errors[name], behind.get((name, model))) for name in names))
+        for model, row in calibration.items()
+        if row.errors
     ]
     units = {name: "" if name == "truthful_ce" else " (points)" for name in names}
     return ("model", *(f"{title(name)}{units[name]}" for name in names)), rows
@@ -249,12 +254,12 @@ def _error_cell(name: str, error: ErrorByChance, apart: CalibrationDifference | 
     def bare(value: float) -> str:
         return error_in_units(name, value, bare=True)
 
-    said = f"{bare(error.value)}; chance {bare(error.expected)}, up to {bare(error.limit)}"
+    cell = f"{bare(error.value)}; chance {bare(error.expected)}, up to {bare(error.limit)}"
     if apart is None:
-        return said
+        return cell
     sign = "+" if apart.value > 0 else ""
     ends = " to ".join(map(bare, apart.interval))
-    return f"{said}\n{sign}{bare(apart.value)} ({ends}) against {apart.than}"
+    return f"{cell}\n{sign}{bare(apart.value)} ({ends}) against {apart.than}"
 
 
 def tradeoffs_in_words(ranking: Ranking) -> tuple[str, ...]:
@@ -266,7 +271,7 @@ def tradeoffs_in_words(ranking: Ranking) -> tuple[str, ...]:
         f"{'beyond that' if math.isinf(high) else f'from there to {shown(high)}'}, {name}"
         for _, high, name in others
     ]
-    found = [f"{'; '.join(led)}."]
+    sentences = [f"{'; '.join(led)}."]
     ties: dict[tuple[str, ...], list[str]] = {}
     for tradeoff in ranking.tradeoffs:
         standing = ranking.at(tradeoff)
@@ -274,12 +279,12 @@ def tradeoffs_in_words(ranking: Ranking) -> tuple[str, ...]:
             ties.setdefault((standing.names[0], *standing.tied_with_first), []).append(f"{tradeoff:g}")
     for (first, *tied), at in ties.items():
         are = "are" if len(tied) > 1 else "is"
-        found.append(
+        sentences.append(
             f"At trade-off{'s' * (len(at) > 1)} {joined(at)}, {joined(tied, most=4)} {are} "
             f"statistically tied with {first} ({percent(ranking.level)} joint intervals, "
             f"{ranking.n} instances)."
         )
-    return tuple(found)
+    return tuple(sentences)
 
 
 def comparison_warnings(ranking: Ranking) -> tuple[str, ...]:

@@ -81,15 +81,15 @@ def dependences(rows: Rows) -> tuple[Dependence, ...]:
         "rows with the same id": _repeated(some.ids),
     }
     looked = {where: codes for where, codes in looks.items() if codes is not None}
-    found = []
+    signs = []
     for where, codes in looked.items():
         along = where == "neighbouring rows"
         score = _score(residual, codes, _LAGS if along else None)
         pvalue = NormalDist().cdf(-score)
         effect = _along(residual) if along else _inside(residual, codes)
         if pvalue <= LEVEL / len(looked) and effect > 1:
-            found.append(Dependence(where, max(pvalue, 1e-16), effect))
-    return tuple(sorted(found, key=lambda one: -one.design_effect))
+            signs.append(Dependence(where, max(pvalue, 1e-16), effect))
+    return tuple(sorted(signs, key=lambda sign: -sign.design_effect))
 
 
 _FEWEST_COPIED = 10
@@ -146,9 +146,9 @@ def residuals(rows: Dataset) -> HostArray | None:
 
     Of real values it is where the label lies in its predicted distribution, less its mean.
     """
-    batch, given = rows.batch, rows.predictions
-    if isinstance(batch, Classes) and isinstance(given, ClassPredictions):
-        probs = to_host(as_float64(as_point(given)[0].probs))
+    batch, predictions = rows.batch, rows.predictions
+    if isinstance(batch, Classes) and isinstance(predictions, ClassPredictions):
+        probs = to_host(as_float64(as_point(predictions)[0].probs))
         residual = -probs
         residual[np.arange(len(probs)), to_host(batch.values)[0].astype(np.intp)] += 1.0
         ranks = np.argsort(np.argsort(probs, axis=0, kind="stable"), axis=0, kind="stable")
@@ -158,7 +158,7 @@ def residuals(rows: Dataset) -> HostArray | None:
     if not isinstance(batch, Reals):
         return None
     try:
-        place = to_host(pit(given, batch.values[0, :]))
+        place = to_host(pit(predictions, batch.values[0, :]))
     except CrediblyError:  # such quantiles have no place for every label
         return None
     return np.asarray(place - place.mean())[:, None]
@@ -167,13 +167,13 @@ def residuals(rows: Dataset) -> HostArray | None:
 def _score(residual: HostArray, codes: HostArray, lags: int | None) -> float:
     """Return z of every row against earlier rows with its code: all of them, or the last few."""
     order = np.argsort(codes, kind="stable")
-    own, code = residual[order], codes[order]
-    sums = np.cumsum(own, axis=0) - own  # of all earlier rows
+    ordered, code = residual[order], codes[order]
+    sums = np.cumsum(ordered, axis=0) - ordered  # of all earlier rows
     starts = np.concatenate([[True], np.diff(code) != 0])
     first = np.maximum.accumulate(np.where(starts, np.arange(len(code)), 0))
     if lags is not None:
         first = np.maximum(first, np.arange(len(code)) - lags)
-    earlier = np.einsum("nk,nk->n", own, sums - sums[first])
+    earlier = np.einsum("nk,nk->n", ordered, sums - sums[first])
     spread = math.sqrt(float(earlier @ earlier))
     return float(earlier.sum()) / spread if spread > 0 else 0.0
 

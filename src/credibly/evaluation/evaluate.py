@@ -184,16 +184,18 @@ def evaluate(
     asked = dict(locals())
     require_level(level)
     require_resamples(n_resamples)
-    given = detached(checked_rows(predictions, labels, groups, features, classes, clusters, blocks))
-    own = given.example.classes
-    renamed = classes is not None and set(map(str, classes)) != set(own or ())
-    options = class_names(given.example.predictions, classes if own is None or renamed else own)
-    answers = answers_of(given)  # of lists of options, whose mean would be one guess among many
-    rows, attributes = grouped_rows(given if answers is None else answers)
+    given_rows = detached(checked_rows(predictions, labels, groups, features, classes, clusters, blocks))
+    known_classes = given_rows.example.classes
+    renamed = classes is not None and set(map(str, classes)) != set(known_classes or ())
+    options = class_names(
+        given_rows.example.predictions, classes if known_classes is None or renamed else known_classes
+    )
+    answers = answers_of(given_rows)  # of lists of options, whose mean would be one guess among many
+    rows, attributes = grouped_rows(given_rows if answers is None else answers)
     names = options if answers is None else class_names(rows.example.predictions, None)
     drawn_anew: tuple[str, ...] = ()
     if tests:
-        n_resamples, drawn_anew = resamples_for(given, n_resamples, level)
+        n_resamples, drawn_anew = resamples_for(given_rows, n_resamples, level)
     seed = as_seed(rng)
     single, drawn = one_rater(rows, seed)
     most = rows_for_pairs(pairwise_rows, asked=statistics is not None, n_classes=len(names) or REAL_WIDTH)
@@ -206,10 +208,10 @@ def evaluate(
     work = Work(
         summary=summarise(rows),
         single=single,
-        sets=single if answers is None else given,
+        sets=single if answers is None else given_rows,
         classes=names,
         options=options,
-        statistics=[subsampled(one, rows.n, most, seed) for one in chosen],
+        statistics=[subsampled(statistic, rows.n, most, seed) for statistic in chosen],
         tests=tests,
         n_bins=n_bins,
         n_resamples=n_resamples,
@@ -227,28 +229,28 @@ def evaluate(
     with stage_progress(progress) as tell:
         run_stages(STAGES, rows, dataclasses.replace(work, tell=tell or silent))
     forget(rows)
-    found = {stage.part: work.found[stage.part] for stage in STAGES}
-    found |= {name: found[name] or {} for name in ("groups", "tests")}
+    parts = {stage.part: work.found[stage.part] for stage in STAGES}
+    parts |= {name: parts[name] or {} for name in ("groups", "tests")}
     if not tests:
         work.leave_out("resampling tests, consistency bands and pairwise statistics", "tests=False")
-    told = [note for part in found.values() if isinstance(part, Part) for note in part.told(survey.notes)]
-    if found["audit"] is not None:
-        told += unsaid(found["audit"].notes, survey.notes, drawn)
-    if found["recalibration"] is not None:
-        told += [f"recalibrations: {note}" for note in unsaid(found["recalibration"].notes, survey.notes)]
-    split = found["decomposition"]
+    remarks = [note for part in parts.values() if isinstance(part, Part) for note in part.told(survey.notes)]
+    if parts["audit"] is not None:
+        remarks += unsaid(parts["audit"].notes, survey.notes, drawn)
+    if parts["recalibration"] is not None:
+        remarks += [f"recalibrations: {note}" for note in unsaid(parts["recalibration"].notes, survey.notes)]
+    split = parts["decomposition"]
     if isinstance(split, CrpsDecomposition) and split.n < rows.n:
-        told.append(
+        remarks.append(
             f"miscalibration, discrimination and uncertainty: computed on {split.n} of {rows.n} instances, "
             "drawn at random with the seed (`hypotests.decompose_crps` takes all)"
         )
-    claims = found["claims"]
+    claims = parts["claims"]
     if claims is not None:  # what was tested stands once
-        found["claims"] = dataclasses.replace(claims, tests={})
+        parts["claims"] = dataclasses.replace(claims, tests={})
     read = () if source else recorded.get("notes", ())
     notes = (
-        *_notes(survey.notes, found["estimates"], found["tests"]),
-        *told,
+        *_notes(survey.notes, parts["estimates"], parts["tests"]),
+        *remarks,
         *(drawn if tests else ()),
         *drawn_anew,
     )
@@ -256,15 +258,15 @@ def evaluate(
         predictions=work.summary,
         classes=names,
         verdicts=(
-            gated(verdicts(found["tests"], work.summary, level), found["diagnosis"])
+            gated(verdicts(parts["tests"], work.summary, level), parts["diagnosis"])
             if claims is None
-            else claims_verdicts(found["tests"], claims, level)
+            else claims_verdicts(parts["tests"], claims, level)
         )
         or (nothing_tested(_why_untested(rows, tests)),),
         warnings=(
             *copies_warning(rows),
-            *(str(one) for one in (dependences(single) if tests else ())),
-            *data_warnings(rows, survey, names, recorded, found["diagnosis"]),
+            *(str(sign) for sign in (dependences(single) if tests else ())),
+            *data_warnings(rows, survey, names, recorded, parts["diagnosis"]),
         ),
         notes=tuple(unsaid(notes, read)),
         not_run=tuple(work.left_out),
@@ -280,14 +282,14 @@ def evaluate(
             "margin": float(margin),
             "tests": bool(tests),
             "pairwise_rows": most,
-            "statistics": {one.name: jsonable(one.settings()) for one in work.statistics},
+            "statistics": {statistic.name: jsonable(statistic.settings()) for statistic in work.statistics},
             "methods": {
-                one.name: _method(one, isinstance(rows.example.predictions, RealPredictions))
-                for one in work.statistics
+                statistic.name: _method(statistic, isinstance(rows.example.predictions, RealPredictions))
+                for statistic in work.statistics
             },
         },
         source=recorded,
-        **found,
+        **parts,
     )
 
 
@@ -320,12 +322,12 @@ def _notes(
 
 def _method(statistic: Statistic, real: bool) -> dict[str, str]:
     """Return what a statistic tells of itself, for the method notes of a report."""
-    told = statistic.story
+    story = statistic.story
     return {
-        "name": told.title,
-        "meaning": told.meaning,
-        "formula": (real and told.real_formula) or told.formula,
-        "reference": told.citation or statistic.reference,
+        "name": story.title,
+        "meaning": story.meaning,
+        "formula": (real and story.real_formula) or story.formula,
+        "reference": story.citation or statistic.reference,
     }
 
 

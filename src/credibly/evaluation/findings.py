@@ -116,7 +116,7 @@ class Headline(Part):
     @property
     def findings(self) -> tuple[Finding, ...]:
         """What was found, once each: this first, then the questions that it does not answer itself."""
-        return (self.finding, *(one for one in self.questions if one.about not in _IN_HEADLINE))
+        return (self.finding, *(finding for finding in self.questions if finding.about not in _IN_HEADLINE))
 
     def __str__(self) -> str:
         return self.finding.text

@@ -84,31 +84,31 @@ DIAGNOSIS = Stage("diagnosis", _run_diagnosis, _diagnosis_applies)
 
 def _headline(rows: Rows, work: Work) -> Headline:
     """Say what is wrong, by how much, and what repairs it."""
-    found: Diagnosis | None = work.found["diagnosis"]
+    diagnosis: Diagnosis | None = work.found["diagnosis"]
     if not work.tests:
         return _untested(rows, work, "tests were switched off")
-    if found is None and rows.n >= FEWEST:
+    if diagnosis is None and rows.n >= FEWEST:
         return _untested(rows, work, "no test takes such predictions")
     limit = _limit(rows, work)
     size = {"n": rows.n, "n_clusters": work.summary.n_clusters, "sure": 1 - work.level}
-    if found is None:
+    if diagnosis is None:
         return _too_few(rows, work, {**limit, **size}, ())
     bound = limit["bound"]
-    finding = Finding("headline", found.word, "no sign", {**limit, **size, "skill": _skill(found)})
-    if found.word == "conflict":
-        finding = _conflict(rows, work, found)
-    elif min(found.effect.observed, found.effect.stated) > 1.0 - 1e-9:
+    finding = Finding("headline", diagnosis.word, "no sign", {**limit, **size, "skill": _skill(diagnosis)})
+    if diagnosis.word == "conflict":
+        finding = _conflict(rows, work, diagnosis)
+    elif min(diagnosis.effect.observed, diagnosis.effect.stated) > 1.0 - 1e-9:
         finding = Finding("headline", "no conflict found", "certain", {**limit, **size})
-    elif found.word == "cannot tell" or (bound is not None and bound > FEW):
+    elif diagnosis.word == "cannot tell" or (bound is not None and bound > FEW):
         few = Finding("headline", "cannot tell", "too few", {})
-        return _too_few(rows, work, {**limit, **size}, questions(rows, work, found, few))
-    asked = questions(rows, work, found, finding)
-    return Headline(finding, work.margin, bound, asked, _steps(work, found))
+        return _too_few(rows, work, {**limit, **size}, questions(rows, work, diagnosis, few))
+    asked = questions(rows, work, diagnosis, finding)
+    return Headline(finding, work.margin, bound, asked, _steps(work, diagnosis))
 
 
-def _conflict(rows: Rows, work: Work, found: Diagnosis) -> Finding:
+def _conflict(rows: Rows, work: Work, diagnosis: Diagnosis) -> Finding:
     """Return what is wrong; where the fault is not clear, what a statistic or the average shows."""
-    finding = fault_finding(found, work.classes, work.margin)
+    finding = fault_finding(diagnosis, work.classes, work.margin)
     if finding.case == SEEN:
         shown = clearest(work.found["tests"] or {}, work.level)
         if shown is None:
@@ -120,32 +120,36 @@ def _conflict(rows: Rows, work: Work, found: Diagnosis) -> Finding:
     return finding
 
 
-def fault_finding(found: Diagnosis, classes: Sequence[str], margin: float) -> Finding:
+def fault_finding(diagnosis: Diagnosis, classes: Sequence[str], margin: float) -> Finding:
     """Return the case of a fault, with its effect, what a repair leaves, and what else is wrong."""
-    case, direction = _case(found)
+    case, direction = _case(diagnosis)
     if case == SEEN:
-        return Finding("headline", "conflict", case, {"pvalue": found.pvalue, "n_clusters": found.n_clusters})
-    is_small, relative, limit = _small(found, margin)
-    is_clear = _is_clear(found.effect.interval)
+        return Finding(
+            "headline", "conflict", case, {"pvalue": diagnosis.pvalue, "n_clusters": diagnosis.n_clusters}
+        )
+    is_small, relative, limit = _small(diagnosis, margin)
+    is_clear = _is_clear(diagnosis.effect.interval)
     facts = {
-        **effect_facts(found.effect, classes),
-        "fault": found.fault,
+        **effect_facts(diagnosis.effect, classes),
+        "fault": diagnosis.fault,
         "direction": direction,
-        "pvalue": found.pvalue,
-        "n_clusters": found.n_clusters,
-        "second": None if found.second is None else effect_facts(found.second, classes),
+        "pvalue": diagnosis.pvalue,
+        "n_clusters": diagnosis.n_clusters,
+        "second": None if diagnosis.second is None else effect_facts(diagnosis.second, classes),
         "is_clear": is_clear,
-        "pays": found.repair is not None,
+        "pays": diagnosis.repair is not None,
         "is_small": is_small,
         "relative": relative,
         "limit": limit,
     }
-    repair = found.repair
+    repair = diagnosis.repair
     if repair is not None:
         of_answers = tuple(classes) == OUTCOMES
         named = repair_name({"method": repair.method, "by": repair.by, "of_answers": of_answers})
         facts |= {
-            "remedy": "repair" if is_clear and found.effect.remains is not None else "repair without a size",
+            "remedy": "repair"
+            if is_clear and diagnosis.effect.remains is not None
+            else "repair without a size",
             "repair": repair.description if repair.method not in WITHOUT_NUMBERS else named,
             "gain": repair.gain,
             "error": 2.0 * repair.stderr,
@@ -181,28 +185,28 @@ def _is_clear(interval: tuple[float, float] | None) -> bool:
     return interval is not None and not interval[0] < 0.0 < interval[1]
 
 
-def _case(found: Diagnosis) -> tuple[str, int]:
+def _case(diagnosis: Diagnosis) -> tuple[str, int]:
     """Return how a fault is spoken of, and its direction."""
-    claim, sign = found.effect.claim, 1 if found.effect.size > 0 else -1
-    if found.fault in (*BEYOND_REPAIR, "no skill"):
-        return found.fault, found.direction
-    if found.fault == "none" or (found.repair is None and not _is_clear(found.effect.interval)):
-        return SEEN, found.direction  # an effect that is noise is not what the test saw
-    if found.fault in ("temperature", "group temperature") and claim.label is not None:
-        return "sure of the other class", found.direction
+    claim, sign = diagnosis.effect.claim, 1 if diagnosis.effect.size > 0 else -1
+    if diagnosis.fault in (*BEYOND_REPAIR, "no skill"):
+        return diagnosis.fault, diagnosis.direction
+    if diagnosis.fault == "none" or (diagnosis.repair is None and not _is_clear(diagnosis.effect.interval)):
+        return SEEN, diagnosis.direction  # an effect that is noise is not what the test saw
+    if diagnosis.fault in ("temperature", "group temperature") and claim.label is not None:
+        return "sure of the other class", diagnosis.direction
     of_answers = (
         claim.measure == "confidence"
     )  # right or wrong: of two classes such faults are about the event
-    if of_answers and found.fault in ("bias", "group bias", "bias+temperature", "group bias+temperature"):
+    if of_answers and diagnosis.fault in ("bias", "group bias", "bias+temperature", "group bias+temperature"):
         return "temperature", sign
-    if found.fault == "bias+temperature" and claim.between is None:
+    if diagnosis.fault == "bias+temperature" and claim.between is None:
         return ("temperature" if claim.label is None else "bias"), sign
-    return found.fault, found.direction
+    return diagnosis.fault, diagnosis.direction
 
 
-def _small(found: Diagnosis, margin: float) -> tuple[bool, bool, float]:
+def _small(diagnosis: Diagnosis, margin: float) -> tuple[bool, bool, float]:
     """Tell whether a difference of shares does not matter; rare events are judged by their frequency."""
-    effect = found.effect
+    effect = diagnosis.effect
     if effect.claim.measure not in ("confidence", "class", "coverage"):
         return False, False, margin
     often = min(effect.stated, effect.observed)
@@ -221,15 +225,15 @@ def _limit(rows: Rows, work: Work) -> dict[str, Any]:
         gap = work.found["estimates"].get(confidence_gap.name) or confidence_gap(*rows.arguments)
         bound = max(map(abs, interval_of(gap) or (1.0, 1.0)))
     elif isinstance(rows.example.predictions, ClassPredictions):
-        bound = max(float(one.upper) for one in average_gaps(work.single, 1 - work.level))
+        bound = max(float(certificate.upper) for certificate in average_gaps(work.single, 1 - work.level))
     return {"bound": bound, "interval_level": None, "as_stated": True}
 
 
-def _skill(found: Diagnosis) -> str:
+def _skill(diagnosis: Diagnosis) -> str:
     """Return whether a calibrated model says more than base rates do."""
-    if found.fault == "no skill":
+    if diagnosis.fault == "no skill":
         return "none"
-    return "not shown" if found.skill < SKILLED else ""
+    return "not shown" if diagnosis.skill < SKILLED else ""
 
 
 def _too_few(rows: Rows, work: Work, facts: dict[str, Any], asked: tuple[Finding, ...]) -> Headline:
@@ -254,25 +258,30 @@ def _untested(rows: Rows, work: Work, reason: str) -> Headline:
 # ---------------------------------------------------------------------------------------------- what to do
 
 
-def _steps(work: Work, found: Diagnosis) -> tuple[tuple[str, str], ...]:
+def _steps(work: Work, diagnosis: Diagnosis) -> tuple[tuple[str, str], ...]:
     """Return what to do next, each with a command."""
     stated = work.found.get("ignorance")
     if stated is None or stated.word != "conflict":
-        return _main_steps(work, found)
+        return _main_steps(work, diagnosis)
     repair = ("Repair the stated ignorance, then test it on new data.", fit_command(work, "ignorance"))
-    return (*_main_steps(work, found), repair)
+    return (*_main_steps(work, diagnosis), repair)
 
 
-def _main_steps(work: Work, found: Diagnosis) -> tuple[tuple[str, str], ...]:
-    if found.word != "conflict":
+def _main_steps(work: Work, diagnosis: Diagnosis) -> tuple[tuple[str, str], ...]:
+    if diagnosis.word != "conflict":
         where = "Look at parts of the data: a model can be right on average and wrong for some groups."
         return () if work.found.get("audit") is not None else ((where, audit_command(work)),)
     looked = work.found.get("audit") is not None  # the page has the groups that were named
-    if found.repair is None and (looked or found.fault in BEYOND_REPAIR):
+    if diagnosis.repair is None and (looked or diagnosis.fault in BEYOND_REPAIR):
         return ()
-    if found.repair is None:
+    if diagnosis.repair is None:
         return (("Look for groups of the data where the fault is larger.", audit_command(work)),)
-    return (("Repair, then evaluate on new data.", fit_command(work, found.repair.method, found.repair.by)),)
+    return (
+        (
+            "Repair, then evaluate on new data.",
+            fit_command(work, diagnosis.repair.method, diagnosis.repair.by),
+        ),
+    )
 
 
 def _labels_wanted(rows: Rows, work: Work) -> str | None:

@@ -97,11 +97,11 @@ def _run(rows: Rows, work: Work) -> IgnoranceParts | None:
     data = part.loaded(part.n)
     assert data is not None
     try:
-        found = ignorance(data.predictions, data.observed, **work.drawn)
+        result = ignorance(data.predictions, data.observed, **work.drawn)
     except CrediblyError as error:
         work.leave_out(WHAT, error)
         return None
-    word = found.verdict(work.level)
+    word = result.verdict(work.level)
     repaired = None
     if word == "conflict" and len(data) >= _FEWEST:
         with warnings.catch_warnings():  # of a fit that ends early the test tells
@@ -110,7 +110,7 @@ def _run(rows: Rows, work: Work) -> IgnoranceParts | None:
             method = IgnoranceCalibration()
             moved = cross_fitted(method, data.predictions, data.observed, {}, folds)[1]
         repaired = ignorance(moved, data.observed, statistics=_AFTER, **work.drawn)
-    return IgnoranceParts(found, repaired, rows.n, word)
+    return IgnoranceParts(result, repaired, rows.n, word)
 
 
 IGNORANCE = Stage("ignorance", _run, _applies, WHAT)

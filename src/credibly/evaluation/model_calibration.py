@@ -89,27 +89,27 @@ def seen_rows(models: Mapping[str, Rows]) -> dict[str, Dataset]:
     """Return the rows in memory that diagnoses and errors are computed on: all, or evenly spaced ones."""
     n = next(iter(models.values())).n
     places = spaced_rows(n, MOST_DIAGNOSED) if n > MOST_DIAGNOSED else None
-    found = {}
+    seen = {}
     for name, rows in models.items():
         whole = rows.loaded(MOST_DIAGNOSED) if places is None else rows.take(places)
         assert whole is not None
-        found[name] = whole
-    return found
+        seen[name] = whole
+    return seen
 
 
 def model_calibration(
     data: Dataset, errors: Sequence[Statistic], classes: Sequence[str] | None, seed: Seed
 ) -> ModelCalibration:
     """Diagnose one model, and compare its errors with those of labels drawn from its predictions."""
-    rows, given = InMemory(data), data.predictions
-    if len(data) < FEWEST or not isinstance(given, (ClassPredictions, RealPredictions)):
+    rows, predictions = InMemory(data), data.predictions
+    if len(data) < FEWEST or not isinstance(predictions, (ClassPredictions, RealPredictions)):
         return ModelCalibration(None, {}, "", "")
-    found = diagnosed(rows, data.groups, LEVEL, N_RESAMPLES, seed)
+    diagnosis = diagnosed(rows, data.groups, LEVEL, N_RESAMPLES, seed)
     finding: Finding | None = None
-    if found.word == "conflict":
-        finding = fault_finding(found, class_names(given, classes), MARGIN)
-    said, left = ("", "") if finding is None else (finding.sentence, remedy_of(finding.facts))
-    return ModelCalibration(found, _by_chance(rows, errors, seed), said, left)
+    if diagnosis.word == "conflict":
+        finding = fault_finding(diagnosis, class_names(predictions, classes), MARGIN)
+    sentence, left = ("", "") if finding is None else (finding.sentence, remedy_of(finding.facts))
+    return ModelCalibration(diagnosis, _by_chance(rows, errors, seed), sentence, left)
 
 
 def _by_chance(rows: Rows, errors: Sequence[Statistic], seed: Seed) -> dict[str, ErrorByChance]:
@@ -117,12 +117,12 @@ def _by_chance(rows: Rows, errors: Sequence[Statistic], seed: Seed) -> dict[str,
         return {}
     drawn = min(N_RESAMPLES, max(FEWEST_DRAWN, MOST_DRAWN // rows.n))
     tests = calibration_test(rows, statistics=list(errors), n_resamples=drawn, rng=list(seed)).components
-    found = {}
-    for name, one in tests.items():
-        assert one.null_distribution is not None
-        expected = float(one.null_distribution.mean())
-        found[name] = ErrorByChance(one.statistic, expected, float(one.acceptance_region[1]))
-    return found
+    by_chance = {}
+    for name, test in tests.items():
+        assert test.null_distribution is not None
+        expected = float(test.null_distribution.mean())
+        by_chance[name] = ErrorByChance(test.statistic, expected, float(test.acceptance_region[1]))
+    return by_chance
 
 
 def differences(

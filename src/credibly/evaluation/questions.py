@@ -76,20 +76,20 @@ def effect_facts(effect: Effect, classes: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def questions(rows: Rows, work: Work, found: Diagnosis, headline: Finding) -> tuple[Finding, ...]:
+def questions(rows: Rows, work: Work, diagnosis: Diagnosis, headline: Finding) -> tuple[Finding, ...]:
     """Answer all questions that such data allow."""
     every = [
         *_raters(work),
         *_ignorance(work),
-        _what(work, found, headline),
-        _repairs(work, found, headline),
-        _left(work, found),
+        _what(work, diagnosis, headline),
+        _repairs(work, diagnosis, headline),
+        _left(work, diagnosis),
     ]
     if isinstance(rows.example.predictions, RealPredictions):
         every += _real_questions(work, headline.word)
     else:
         every += [_errors(work), *_spread(rows, work)]
-    return tuple(one for one in every if one is not None)
+    return tuple(finding for finding in every if finding is not None)
 
 
 def untested_questions(work: Work) -> tuple[Finding, ...]:
@@ -97,8 +97,8 @@ def untested_questions(work: Work) -> tuple[Finding, ...]:
     return (*_raters(work), *(() if work.found["curves"] is None else (_errors(work),)))
 
 
-def _what(work: Work, found: Diagnosis, headline: Finding) -> Finding:
-    facts = effect_facts(found.effect, work.classes) | {"pvalue": found.pvalue}
+def _what(work: Work, diagnosis: Diagnosis, headline: Finding) -> Finding:
+    facts = effect_facts(diagnosis.effect, work.classes) | {"pvalue": diagnosis.pvalue}
     case = "compared" if headline.word == "conflict" else "calm"
     if headline.case in _SEEN:
         case, facts = _SEEN[headline.case], dict(headline.facts)
@@ -107,60 +107,68 @@ def _what(work: Work, found: Diagnosis, headline: Finding) -> Finding:
     return Finding("what", headline.word, case, facts)
 
 
-def repair_facts(work: Work, found: Diagnosis) -> list[dict[str, Any]]:
+def repair_facts(work: Work, diagnosis: Diagnosis) -> list[dict[str, Any]]:
     """Return what each repair gains on held-out rows, the best first, and which one was chosen."""
     return [
         {
-            "method": one.method,
-            "by": one.by,
-            "gain": one.gain,
-            "stderr": one.stderr,
-            "chosen": _same(found, one),
+            "method": repair.method,
+            "by": repair.by,
+            "gain": repair.gain,
+            "stderr": repair.stderr,
+            "chosen": _same(diagnosis, repair),
             "of_answers": work.summary.kind == Confidence.__name__,
         }
-        for one in found.repairs
+        for repair in diagnosis.repairs
     ]
 
 
-def _same(found: Diagnosis, one: Any) -> bool:
-    chosen = found.repair
-    return chosen is not None and (chosen.fault, chosen.method, chosen.by) == (one.fault, one.method, one.by)
+def _same(diagnosis: Diagnosis, repair: Any) -> bool:
+    chosen = diagnosis.repair
+    return chosen is not None and (chosen.fault, chosen.method, chosen.by) == (
+        repair.fault,
+        repair.method,
+        repair.by,
+    )
 
 
-def _repairs(work: Work, found: Diagnosis, headline: Finding) -> Finding | None:
-    if found.word != "conflict" or not found.repairs:
+def _repairs(work: Work, diagnosis: Diagnosis, headline: Finding) -> Finding | None:
+    if diagnosis.word != "conflict" or not diagnosis.repairs:
         return None
-    if found.fault in BEYOND_REPAIR:
+    if diagnosis.fault in BEYOND_REPAIR:
         return Finding("repairs", "", "beyond repair", {})
-    tried = repair_facts(work, found)
-    if found.repair is None:
-        helps = found.fault == "no skill" and tried[0]["gain"] > 2 * tried[0]["stderr"]
+    tried = repair_facts(work, diagnosis)
+    if diagnosis.repair is None:
+        helps = diagnosis.fault == "no skill" and tried[0]["gain"] > 2 * tried[0]["stderr"]
         case = "no repair helps" if helps else "no repair pays"
         return Finding("repairs", "", case, {**tried[0], "tried": tried})
-    own = next(one for one in tried if one["chosen"])
+    chosen = next(row for row in tried if row["chosen"])
     facts = {
-        **own,
+        **chosen,
         "tried": tried,
-        "effect": effect_facts(found.effect, work.classes) if headline.facts["remedy"] == "repair" else None,
-        "command": fit_command(work, found.repair.method, found.repair.by),
+        "effect": effect_facts(diagnosis.effect, work.classes)
+        if headline.facts["remedy"] == "repair"
+        else None,
+        "command": fit_command(work, diagnosis.repair.method, diagnosis.repair.by),
     }
     return Finding("repairs", "", "repaired", facts)
 
 
-def _left(work: Work, found: Diagnosis) -> Finding | None:
+def _left(work: Work, diagnosis: Diagnosis) -> Finding | None:
     """Say what is left after the repair, and for which groups."""
     audit = work.found.get("audit")
     n_groups = 0 if audit is None else audit.n_parts
-    if found.word != "conflict":
-        return None if audit is None else Finding("left", found.word, "every group", {"n_groups": n_groups})
-    repaired = found.repair is not None and found.effect.remains is not None
+    if diagnosis.word != "conflict":
+        return (
+            None if audit is None else Finding("left", diagnosis.word, "every group", {"n_groups": n_groups})
+        )
+    repaired = diagnosis.repair is not None and diagnosis.effect.remains is not None
     listed = () if audit is None else audit.findings
-    worst = next((one for one in listed if one.conditions), None)  # all rows are no group
-    second = None if found.second is None else effect_facts(found.second, work.classes)
+    worst = next((group for group in listed if group.conditions), None)  # all rows are no group
+    second = None if diagnosis.second is None else effect_facts(diagnosis.second, work.classes)
     if not repaired and second is None and audit is None:
         return None
     facts = {
-        "effect": effect_facts(found.effect, work.classes) if repaired else None,
+        "effect": effect_facts(diagnosis.effect, work.classes) if repaired else None,
         "second": second,
         "n_groups": n_groups,
         "worst": None if worst is None else str(worst.group),
@@ -173,7 +181,7 @@ def _left(work: Work, found: Diagnosis) -> Finding | None:
 
 def _errors(work: Work) -> Finding:
     """Answer whether the surest answers are right more often."""
-    found: Diagnosis | None = work.found["diagnosis"]
+    diagnosis: Diagnosis | None = work.found["diagnosis"]
     curve = work.found["curves"].risk_coverage["confidence"]
     risk, half = float(curve.risk[-1]), float(np.interp(0.5, curve.coverage, curve.risk))
     interval = interval_of(curve.area) or (0.0, 1.0)
@@ -188,7 +196,7 @@ def _errors(work: Work) -> Finding:
         case = "equally sure"
     elif interval[1] < risk:
         word, case = "yes", "marks mistakes"
-    elif interval[0] > risk and found is not None and found.word == "conflict":  # one test decides
+    elif interval[0] > risk and diagnosis is not None and diagnosis.word == "conflict":  # one test decides
         word, case = "no", "misleads"
     return Finding("errors", word, case, {"n": curve.n, "half": half, "risk": risk, "interval": interval})
 
@@ -198,9 +206,9 @@ def _by_halves(n: int, half: float, risk: float) -> tuple[float, float]:
 
     Used where the area has no interval. In random order the mistakes of half of the rows are hypergeometric.
     """
-    wrong, found = round(n * risk), round(n * half / 2)
+    wrong, in_half = round(n * risk), round(n * half / 2)
     # a binomial with the same mean is more spread out, so its tails are on the safe side
-    fewer, more = bdtr(found, wrong, 0.5), 1.0 - bdtr(found - 1, wrong, 0.5) if found else 1.0
+    fewer, more = bdtr(in_half, wrong, 0.5), 1.0 - bdtr(in_half - 1, wrong, 0.5) if in_half else 1.0
     if fewer <= 0.025:
         return 0.0, half
     return (half, 1.0) if more <= 0.025 else (0.0, 1.0)
@@ -216,17 +224,17 @@ def _spread(rows: Rows, work: Work) -> tuple[Finding, ...]:
         question = "Does it predict how people disagree?"
     if members and not _disagree(rows.example.predictions):
         return (Finding("spread", "cannot tell", "members agree", {"question": question}),)
-    found = []
+    findings = []
     if work.found.get("validity") is not None:
         pairs = _pairs_of_raters(work) if isinstance(rows.example.predictions, Point) else None
-        found += [_of_part(verdict, question, pairs) for verdict in work.found["validity"].answers]
+        findings += [_of_part(verdict, question, pairs) for verdict in work.found["validity"].answers]
     if work.found.get("credal") is not None:
-        found.append(_credal(work.found["credal"], question, work))
+        findings.append(_credal(work.found["credal"], question, work))
     if work.found.get("check") is not None:
         checked = check_verdicts(work.found["check"], work.summary, own_level("check", work))
-        found += [_of_part(verdict, question) for verdict in checked[:1]]
-    worst = next((one for one in found if one.word == "conflict"), None)
-    return tuple(found[:1]) if worst is None else (worst,)
+        findings += [_of_part(verdict, question) for verdict in checked[:1]]
+    worst = next((finding for finding in findings if finding.word == "conflict"), None)
+    return tuple(findings[:1]) if worst is None else (worst,)
 
 
 def _of_part(verdict: Verdict, question: str, pairs: tuple[float, float] | None = None) -> Finding:
@@ -328,17 +336,17 @@ def _real_questions(work: Work, word: str) -> list[Finding]:
     parts = work.found.get("reals")
     if parts is None:
         return []
-    found = []
+    findings = []
     curve: EnvelopeCurve | None = parts.coverage
     if curve is not None:
         width = parts.width if parts.label_width else None
         facts: dict[str, Any] = {**_at_level(curve, INTERVAL), "pvalue": curve.pvalue}
         facts |= {"width": width, "label_width": parts.label_width}
-        found.append(Finding("coverage", _word(curve.pvalue, work.level, word), "intervals", facts))
+        findings.append(Finding("coverage", _word(curve.pvalue, work.level, word), "intervals", facts))
     pit: EnvelopeCurve = parts.pit
     facts = {**_at_level(pit, 0.5), "pvalue": pit.pvalue, "worst": _worst(pit)}
-    found.append(Finding("where", _word(pit.pvalue, work.level, word), "quantiles", facts))
-    return [*found, *_stated_spread(parts, work, word)]
+    findings.append(Finding("where", _word(pit.pvalue, work.level, word), "quantiles", facts))
+    return [*findings, *_stated_spread(parts, work, word)]
 
 
 def _word(pvalue: float, level: float, word: str) -> str:
@@ -361,8 +369,8 @@ def _stated_spread(parts: Any, work: Work, word: str) -> list[Finding]:
     if curve is None or curve.stated.size < 2:
         return []
     tests = dict(work.found["tests"] or {})
-    own = [tests[name] for name in ("spread_slope", "ence") if name in tests]
-    least = min((one.deciding_pvalue for one in own), default=None)
+    tested = [tests[name] for name in ("spread_slope", "ence") if name in tests]
+    least = min((test.deciding_pvalue for test in tested), default=None)
     # equal draws have a spread of 0 only up to rounding
     stated = np.where(curve.observed < math.sqrt(NO_SPREAD) * curve.stated, curve.stated, 0.0)
     facts = {
@@ -381,5 +389,5 @@ def _of_few_draws(curve: SpreadCurve) -> tuple[tuple[float, float], ...] | None:
     low, high = curve.band
     ends = tuple((float(low[at]), float(high[at])) for at in (0, -1))
     stated = [float(curve.stated[at]) for at in (0, -1)]
-    fits = all(least <= one <= most for one, (least, most) in zip(stated, ends, strict=True))
+    fits = all(least <= value <= most for value, (least, most) in zip(stated, ends, strict=True))
     return None if fits else ends

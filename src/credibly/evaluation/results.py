@@ -180,7 +180,7 @@ class Reported(Result, abc.ABC):
 
     def _repr_html_(self) -> str:
         """Show findings and numbers in a notebook; names are escaped, nothing is fetched or run."""
-        said = "".join(
+        items = "".join(
             f"<li>{f'<strong>{html.escape(word)}</strong>: ' if word else ''}{html.escape(finding)}</li>"
             for word, finding in self._said()
         )
@@ -189,7 +189,7 @@ class Reported(Result, abc.ABC):
             for case, text in self._advice().items()
         )
         return (
-            f"<div><p><strong>{html.escape(self.heading)}</strong></p><ul>{said}</ul>"
+            f"<div><p><strong>{html.escape(self.heading)}</strong></p><ul>{items}</ul>"
             f"{f'<dl>{advice}</dl>' if advice else ''}"
             f"<details><summary>{self._rows_are}</summary>"
             f"{_html_table(self._headings, map(self._cells, self._rows()))}</details>"
@@ -213,13 +213,13 @@ class Reported(Result, abc.ABC):
             else:
                 sentences.append(Text(f"• {finding}"))
         sentences += [Text(f"{case}: {text}") for case, text in self._advice().items()]
-        found = [verdicts] if verdicts.row_count else sentences
+        body = [verdicts] if verdicts.row_count else sentences
         table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
         for name in self._headings:
             table.add_column(name, overflow="fold")
         for row in self._rows():
             table.add_row(*map(Text, self._cells(row)))
-        return Group(Text(self.heading, style="bold"), *found, table)
+        return Group(Text(self.heading, style="bold"), *body, table)
 
     def __init_subclass__(cls, **settings: Any) -> None:
         super().__init_subclass__(**settings)
@@ -229,9 +229,9 @@ class Reported(Result, abc.ABC):
         return f"<{type(self).__name__}: {self.heading}>"
 
     def __str__(self) -> str:
-        said = (f"  {word}: {finding}" if word else f"  {finding}" for word, finding in self._said())
-        warned = (f"  warning: {one}" for one in self.warnings)
-        return "\n".join([self.heading, *warned, *said])
+        lines = (f"  {word}: {finding}" if word else f"  {finding}" for word, finding in self._said())
+        warned = (f"  warning: {warning}" for warning in self.warnings)
+        return "\n".join([self.heading, *warned, *lines])
 
 
 def _html_table(headings: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
@@ -370,30 +370,32 @@ class Evaluation(Reported):
     @property
     def parts(self) -> dict[str, Any]:
         """What was computed, by the names of the fields; without what was not run."""
-        found = ((field.name, getattr(self, field.name)) for field in dataclasses.fields(self))
-        return {name: part for name, part in found if isinstance(part, Result)}
+        fields = ((field.name, getattr(self, field.name)) for field in dataclasses.fields(self))
+        return {name: part for name, part in fields if isinstance(part, Result)}
 
     @property
     def answers(self) -> dict[str, tuple[Verdict, ...]]:
         """Verdicts of the parts that ask other questions than `verdicts`, by part."""
-        found = {name: part.answers for name, part in self.parts.items() if isinstance(part, Part)}
+        answers = {name: part.answers for name, part in self.parts.items() if isinstance(part, Part)}
         if self.check is not None:
             level = self.settings["levels"].get("check", self.settings["level"])
-            found["check"] = check_verdicts(self.check, self.predictions, level)
+            answers["check"] = check_verdicts(self.check, self.predictions, level)
         if self.audit is not None:
-            found["audit"] = (audit_verdict(self.audit),)
-        return {name: said for name, said in found.items() if said}
+            answers["audit"] = (audit_verdict(self.audit),)
+        return {name: verdicts for name, verdicts in answers.items() if verdicts}
 
     @property
     def findings(self) -> tuple[Finding, ...]:
         """What was found, each finding once: the same list in notebook, terminal, exit code and page."""
         assert self.headline is not None
-        others = {name: said[0] for name, said in self.answers.items() if name not in ASKED}
+        others = {name: verdicts[0] for name, verdicts in self.answers.items() if name not in ASKED}
         return (
             *self.headline.findings,
             *(
-                Finding(name, one.word, one.case, {"question": one.statistic or name, **one.facts})
-                for name, one in others.items()
+                Finding(
+                    name, verdict.word, verdict.case, {"question": verdict.statistic or name, **verdict.facts}
+                )
+                for name, verdict in others.items()
             ),
         )
 
@@ -414,7 +416,7 @@ class Evaluation(Reported):
         return name, shown(row.value), *ranges, *pvalues, row.verdict or ""
 
     def _said(self) -> list[tuple[str, str]]:
-        return [(one.word, one.text) for one in self.findings]
+        return [(finding.word, finding.text) for finding in self.findings]
 
     def _briefly(self) -> list[str]:
         numbers = []
@@ -424,10 +426,10 @@ class Evaluation(Reported):
         return [*(f"{word}: {text}" if word else text for word, text in self._said()), *numbers, *left_out]
 
     def _metrics(self) -> dict[str, float]:
-        found = {}
+        metrics = {}
         for row in self._rows():
             path = row.statistic if row.part == "estimates" else f"{row.part}/{row.statistic}"
-            found[path] = row.value
+            metrics[path] = row.value
             if row.pvalue is not None:
-                found[f"{path}.pvalue"] = row.pvalue
-        return found
+                metrics[f"{path}.pvalue"] = row.pvalue
+        return metrics

@@ -200,26 +200,26 @@ def answers_of(rows: Rows) -> Rows | None:
     options or not, it lies between bounds, and the place between them that fits the labels best is judged.
     """
     data = rows.loaded()
-    given = rows.example.predictions
-    if data is None or not isinstance(given, Intervals) or given.listed is None:
+    predictions = rows.example.predictions
+    if data is None or not isinstance(predictions, Intervals) or predictions.listed is None:
         return None
     if not isinstance(data.batch, Classes):
         return None
-    listed = to_host(given.listed)
+    listed = to_host(predictions.listed)
     right = (to_host(data.batch.values)[0] == listed[:, 0]).astype(np.int64)
-    found = np.flatnonzero(listed[:, 1] > 0)
-    if not found.size:
+    known = np.flatnonzero(listed[:, 1] > 0)
+    if not known.size:
         return None
     top = (np.arange(len(listed)), listed[:, 0].astype(np.intp))
-    low, high = to_host(given.lower)[top], to_host(given.upper)[top]
-    width = float((high - low)[found].mean())
-    part = min(1.0, max(0.0, float((right - low)[found].mean()) / width)) if width > 0 else 0.0
+    low, high = to_host(predictions.lower)[top], to_host(predictions.upper)[top]
+    width = float((high - low)[known].mean())
+    part = min(1.0, max(0.0, float((right - low)[known].mean()) / width)) if width > 0 else 0.0
     stated = Confidence(np.clip(low + part * (high - low), 0.0, 1.0))
-    stated._set(notes=(*given.notes, *((_OPEN.format(100 * width),) if width > _NARROW else ())))
+    stated._set(notes=(*predictions.notes, *((_OPEN.format(100 * width),) if width > _NARROW else ())))
     answers = dataclasses.replace(
         data, predictions=stated, labels=right, weights=None, classes=OUTCOMES, classes_ordered=True
     )
-    return InMemory(answers if found.size == len(listed) else answers.take(found))
+    return InMemory(answers if known.size == len(listed) else answers.take(known))
 
 
 def has_counts(rows: Rows) -> bool:
@@ -232,13 +232,13 @@ def compares_pairs(statistic: Statistic) -> bool:
     return statistic.traits.reduction in ("pairwise", "smoother")
 
 
-def rows_for_pairs(given: int | None, *, asked: bool, n_classes: int) -> int:
+def rows_for_pairs(wanted: int | None, *, asked: bool, n_classes: int) -> int:
     """Return how many instances a statistic over pairs may see."""
-    if given is not None:
-        require_positive("`pairwise_rows`", given, "Try 2500.")
-        if given < 2:
-            raise InputError("`pairwise_rows`", "must be at least 2", f"got {given}", "Try 2500.")
-        return int(given)
+    if wanted is not None:
+        require_positive("`pairwise_rows`", wanted, "Try 2500.")
+        if wanted < 2:
+            raise InputError("`pairwise_rows`", "must be at least 2", f"got {wanted}", "Try 2500.")
+        return int(wanted)
     if asked:
         return MOST_ROWS_ASKED
     # the cost grows with the number of classes too

@@ -72,10 +72,12 @@ def _fault(leads: tuple[str, str], facts: Facts) -> str:
         c=facts["label"], about=about, g=group_of(facts), lo=low, hi=high, level=level
     )
     joint = " " if facts["measure"] == "mean" else ": "
-    said = f"{joint}{measured(facts)}"
+    evidence = f"{joint}{measured(facts)}"
     if not facts["is_clear"] and facts["pays"]:  # the repair shows what no single size does
-        said = f": its repair lowers the held-out loss by {shown(facts['gain'])} (± {shown(facts['error'])})"
-    return f"{lead}{said}, {chance_excluded(facts)}.{_size(facts)}{_second(facts)}"
+        evidence = (
+            f": its repair lowers the held-out loss by {shown(facts['gain'])} (± {shown(facts['error'])})"
+        )
+    return f"{lead}{evidence}, {chance_excluded(facts)}.{_size(facts)}{_second(facts)}"
 
 
 def _size(facts: Facts) -> str:
@@ -223,12 +225,12 @@ def _untested(facts: Facts) -> str:
 
 def _compared(facts: Facts) -> str:
     where = group_of(facts).strip()
-    said = capital(f"{where}, {measured(facts)}" if where else measured(facts))
+    sentence = capital(f"{where}, {measured(facts)}" if where else measured(facts))
     if facts["measure"] == "mean":
-        said = (
+        sentence = (
             f"Predictions are too {'high' if facts['size'] > 0 else 'low'}{group_of(facts)} {measured(facts)}"
         )
-    return f"{said}, in {counted(facts['n'], 'row')}. {_one_test(facts)}"
+    return f"{sentence}, in {counted(facts['n'], 'row')}. {_one_test(facts)}"
 
 
 def _one_test(facts: Facts) -> str:
@@ -306,18 +308,18 @@ def _beyond(facts: Facts) -> str:
 
 
 def _left(facts: Facts) -> str:
-    said = []
+    sentences = []
     if facts["effect"] is not None:
-        said.append(f"Where the fault was largest, the repair leaves {rest_of(facts['effect'])}.")
+        sentences.append(f"Where the fault was largest, the repair leaves {rest_of(facts['effect'])}.")
     if facts["second"] is not None:
         second = facts["second"]
-        said.append(f"Another fault is left{group_of(second)}: {measured(second)}.")
+        sentences.append(f"Another fault is left{group_of(second)}: {measured(second)}.")
     if facts["worst"] is not None:
         before = "Before the repair" if facts["effect"] is not None else "Of all groups"
-        said.append(f"{before}, most clearly off: {facts['worst']}, {facts['words']}.")
+        sentences.append(f"{before}, most clearly off: {facts['worst']}, {facts['words']}.")
     elif facts["n_groups"]:
-        said.append(_every_group(facts))
-    return " ".join(said)
+        sentences.append(_every_group(facts))
+    return " ".join(sentences)
 
 
 def _every_group(facts: Facts) -> str:
@@ -370,11 +372,11 @@ def _held(facts: Facts) -> str:
     held = (
         f"its {percents(facts['stated'])[0]} intervals contain {percents(facts['observed'])[0]} of the labels"
     )
-    said = f"{capital(held)}{_tied(facts)} ({p_is(facts['pvalue'])} over intervals of all sizes)."
+    sentence = f"{capital(held)}{_tied(facts)} ({p_is(facts['pvalue'])} over intervals of all sizes)."
     if facts["width"] is None:
-        return said
+        return sentence
     return (
-        f"{said} On average they are {shown(facts['width'])} wide; without a model, one interval for all "
+        f"{sentence} On average they are {shown(facts['width'])} wide; without a model, one interval for all "
         f"labels would be {shown(facts['label_width'])} wide."
     )
 
@@ -390,8 +392,10 @@ def _below(facts: Facts) -> str:
     level = facts["stated"]
     named = "median" if abs(level - 0.5) < 1e-9 else f"{shown(100 * level)} % quantile"
     where = "below" if facts["expected"] == level else "at or below"
-    said = f"{percents(facts['observed'])[0]} of the labels lie {where} the predicted {named}{_tied(facts)}"
-    return f"{said}{_elsewhere(facts['worst'])} ({p_is(facts['pvalue'])})."
+    sentence = (
+        f"{percents(facts['observed'])[0]} of the labels lie {where} the predicted {named}{_tied(facts)}"
+    )
+    return f"{sentence}{_elsewhere(facts['worst'])} ({p_is(facts['pvalue'])})."
 
 
 def _elsewhere(worst: Facts | None) -> str:
@@ -408,12 +412,12 @@ def _elsewhere(worst: Facts | None) -> str:
 
 def _errors_by_spread(facts: Facts) -> str:
     ends = [f"{shown(error)} where it states {shown(stated)}" for stated, error in facts["ends"]]
-    said = f"Its errors (root mean square) are {' and '.join(ends)}"
+    sentence = f"Its errors (root mean square) are {' and '.join(ends)}"
     if facts["expected"]:
-        expected = " and ".join(shown_range(one) for one in facts["expected"])
-        said += f"; {expected} are expected because draws are few"
+        expected = " and ".join(shown_range(pair) for pair in facts["expected"])
+        sentence += f"; {expected} are expected because draws are few"
     over = "" if facts["pvalue"] is None else f" ({p_is(facts['pvalue'])} over all stated spreads)"
-    return f"{said}{over}."
+    return f"{sentence}{over}."
 
 
 CASES: dict[str, Written] = {

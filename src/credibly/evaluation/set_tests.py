@@ -107,21 +107,21 @@ class CredalParts(Part):
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything in JSON-safe types; for weights per instance only their means."""
-        found = super().to_dict()
+        entries = super().to_dict()
         for long in _PER_ROW:
-            found["validity"].pop(long)
-        found.pop("rows")
-        found["validity"]["impossible_rows"] = self.validity.details.impossible_rows[:_MOST_LISTED].tolist()
-        found["validity"]["evidence_rows"] = self.rows[self.validity.details.evidence_rows()].tolist()
+            entries["validity"].pop(long)
+        entries.pop("rows")
+        entries["validity"]["impossible_rows"] = self.validity.details.impossible_rows[:_MOST_LISTED].tolist()
+        entries["validity"]["evidence_rows"] = self.rows[self.validity.details.evidence_rows()].tolist()
         for name, test in self.tests.items():
-            found["tests"][name].pop("validity", None)
+            entries["tests"][name].pop("validity", None)
             names = test.details.weight_names
             means = np.asarray(test.details.weights).reshape(-1, len(names)).mean(axis=0)
             for long in _LONG:
-                found["tests"][name].pop(long)
-                found["tests"][name].get("calibration", {}).pop(long, None)
-            found["tests"][name]["mean_weights"] = dict(zip(names, means.tolist(), strict=True))
-        return found
+                entries["tests"][name].pop(long)
+                entries["tests"][name].get("calibration", {}).pop(long, None)
+            entries["tests"][name]["mean_weights"] = dict(zip(names, means.tolist(), strict=True))
+        return entries
 
 
 @dataclasses.dataclass(frozen=True)
@@ -153,12 +153,12 @@ class ValidityParts(Part):
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything in JSON-safe types; for single instances only the worst that fail."""
-        found = super().to_dict()
+        entries = super().to_dict()
         for name in _PER_INSTANCE:
-            found["test"].pop(name)
+            entries["test"].pop(name)
         failing = self.test.details.failing()
-        found["n_failing"] = len(failing)
-        found["failing"] = [
+        entries["n_failing"] = len(failing)
+        entries["failing"] = [
             {
                 "row": int(row),
                 "deviance": _number(self.test.details.deviance, row),
@@ -166,7 +166,7 @@ class ValidityParts(Part):
             }
             for row in failing[:_MOST_LISTED]
         ]
-        return found
+        return entries
 
 
 def _number(values: Any, row: int) -> float | str:
@@ -207,7 +207,7 @@ def _run_set(rows: Rows, work: Work) -> CredalParts | None:
         work.leave_out(f"{SET_TEST} with weights", _IN_CLUSTERS)
         alone = _of_all(witness_test(predictions, labels, clusters=part.clusters, rng=work.seed), chosen)
         return CredalParts(alone, {}, None, (_witness_verdict(alone, work),), chosen, rows.n, work.options)
-    found: dict[str, HypotestResult[WeightsDetails]] = {}
+    tests: dict[str, HypotestResult[WeightsDetails]] = {}
     validity: HypotestResult[WitnessDetails] | None = None
     refits = min(work.n_resamples, MOST_REPLICATES)
     cost = len(part) * (work.summary.m + predictions.n_classes) * refits
@@ -219,7 +219,7 @@ def _run_set(rows: Rows, work: Work) -> CredalParts | None:
         try:
             if weights == "constant":
                 few = min(work.n_resamples, MOST_SEARCHES)
-                found[weights] = weights_test(
+                tests[weights] = weights_test(
                     predictions, labels, weights="constant", n_resamples=few, rng=work.seed
                 )
             else:
@@ -227,22 +227,22 @@ def _run_set(rows: Rows, work: Work) -> CredalParts | None:
                 witness = both.details.validity
                 validity = None if witness is None else _of_all(witness, chosen)
                 details = dataclasses.replace(both.details, validity=validity)
-                found[weights] = dataclasses.replace(both, details=details)
+                tests[weights] = dataclasses.replace(both, details=details)
         except CrediblyError as error:
             work.leave_out(what, f"{_why_not(error)}; {_MEAN_ONLY}")
-        work.tell("set", len(found), 2)
+        work.tell("set", len(tests), 2)
     if validity is None:
         validity = _of_all(witness_test(predictions, labels, rng=work.seed), chosen)
-    first = next(iter(found.values()), None)
+    first = next(iter(tests.values()), None)
     if first is None:
         regions = _regions(validity, predictions, labels, None, work)
     else:
         regions = _regions(first, predictions, labels, columns, work, part.feature_names)
     answers = (
         _witness_verdict(validity, work),
-        *(_credal_verdict(name, one, work) for name, one in found.items()),
+        *(_credal_verdict(name, test, work) for name, test in tests.items()),
     )
-    return CredalParts(validity, found, regions, answers, chosen, rows.n, work.options)
+    return CredalParts(validity, tests, regions, answers, chosen, rows.n, work.options)
 
 
 def _of_all(test: HypotestResult[WitnessDetails], chosen: HostArray) -> HypotestResult[WitnessDetails]:
@@ -288,7 +288,7 @@ def _has_raters(rows: Rows, work: Work) -> str | None:
 def _run_validity(rows: Rows, work: Work) -> ValidityParts | None:
     whole = rows.take(np.arange(rows.n))
     try:
-        found = validity_test(
+        result = validity_test(
             whole.predictions,
             whole.observed,
             n_resamples=min(work.n_resamples, MOST_REPLICATES),
@@ -298,7 +298,7 @@ def _run_validity(rows: Rows, work: Work) -> ValidityParts | None:
     except CrediblyError as error:
         work.leave_out(VALIDITY, _why_not(error))
         return None
-    return ValidityParts(found, _validity_verdict(found, work))
+    return ValidityParts(result, _validity_verdict(result, work))
 
 
 def judged_set(part: CredalParts, work: Work) -> CredalParts:

@@ -211,12 +211,12 @@ def _run_reals(rows: Rows, work: Work) -> Asking[RealParts | None]:
     if isinstance(pit, UnsupportedError):
         work.leave_out("curves of the probability integral transform and of coverage", pit)
         return None
-    found = []
-    for what, curve in (("coverage curve", coverage), *(("spread curve", one) for one in spread)):
+    known = []
+    for what, curve in (("coverage curve", coverage), *(("spread curve", curve) for curve in spread)):
         if isinstance(curve, UnsupportedError):
             work.leave_out(what, curve)
-        found.append(None if isinstance(curve, UnsupportedError) else curve)
-    coverage, *spread = found
+        known.append(None if isinstance(curve, UnsupportedError) else curve)
+    coverage, *spread = known
     return RealParts(pit, coverage, spread[0] if spread else None, *_widths(rows))
 
 
@@ -227,18 +227,18 @@ INTERVAL = 0.9
 def _widths(rows: Rows) -> tuple[float | None, float | None]:
     """Return the mean width of the predicted intervals, and the width of that of all labels."""
     try:
-        found = list(rows.map(_width_and_labels))
+        widths = list(rows.map(_width_and_labels))
     except UnsupportedError:
         return None, None
-    labels = np.concatenate([own for _, own in found])
+    labels = np.concatenate([observed for _, observed in widths])
     low, high = np.quantile(labels, [(1 - INTERVAL) / 2, (1 + INTERVAL) / 2])
-    return float(sum(width for width, _ in found) / rows.n), float(high - low)
+    return float(sum(width for width, _ in widths) / rows.n), float(high - low)
 
 
 def _width_and_labels(rows: Dataset) -> tuple[float, HostArray]:
-    given = rows.predictions
-    assert isinstance(given, RealPredictions)
-    low, high = central_interval(given, INTERVAL)
+    predictions = rows.predictions
+    assert isinstance(predictions, RealPredictions)
+    low, high = central_interval(predictions, INTERVAL)
     return float(to_host(high - low).sum()), to_host(rows.batch.values)[0]
 
 
@@ -251,10 +251,10 @@ MOST_STATISTICS = 6
 def _check_applies(rows: Rows, work: Work) -> str | None:
     if not work.tests or not work.statistics:
         return NOT_ASKED
-    given = rows.example.predictions
-    if isinstance(given, Gaussian) and given.weights_by_row:
+    predictions = rows.example.predictions
+    if isinstance(predictions, Gaussian) and predictions.weights_by_row:
         return "they compare members, and with weights by row these are components of one distribution"
-    if not has_members(given):
+    if not has_members(predictions):
         return (
             "they compare members, and these predictions have none; if they are averages of an ensemble, "
             "evaluate its members"
@@ -296,8 +296,8 @@ def _cheap(work: Work) -> list[Statistic]:
     """Return the first statistics that were tested, or are about to be, and are sums over instances."""
     tested = work.testable
     if "tests" in work.found:
-        tested = [one for one in tested if one.name in (work.found["tests"] or ())]
-    return [one for one in tested if one.traits.reduction == "sum"][:MOST_STATISTICS]
+        tested = [statistic for statistic in tested if statistic.name in (work.found["tests"] or ())]
+    return [statistic for statistic in tested if statistic.traits.reduction == "sum"][:MOST_STATISTICS]
 
 
 _NOTHING_CHEAP = "no statistic that is a sum over instances was tested"
@@ -336,11 +336,11 @@ class RaterParts(Part):
     @property
     def pvalue(self) -> float:
         """One-sided p-value of "none of the loss is the model's own"; 1 if its error is not known."""
-        own = self.loss.epistemic
-        if not own.has_interval or not own.stderr:
+        epistemic = self.loss.epistemic
+        if not epistemic.has_interval or not epistemic.stderr:
             return 1.0
-        score = float(own.value) / own.stderr
-        degrees = own.degrees_of_freedom
+        score = float(epistemic.value) / epistemic.stderr
+        degrees = epistemic.degrees_of_freedom
         return float(ndtr(-score) if degrees is None else stdtr(degrees, -score))
 
     @property
@@ -356,17 +356,17 @@ class RaterParts(Part):
 
     def told(self, shared: Sequence[str]) -> tuple[str, ...]:
         """Return what was left out because too few people rated it."""
-        own = dict.fromkeys((*self.loss.notes, *self.disagreement.notes))
-        return tuple(f"raters: {note}" for note in unsaid(own, shared))
+        notes = dict.fromkeys((*self.loss.notes, *self.disagreement.notes))
+        return tuple(f"raters: {note}" for note in unsaid(notes, shared))
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything in JSON-safe types, except classes if there are very many."""
-        found = super().to_dict()
+        entries = super().to_dict()
         if len(self.loss.per_class.expected.value) > KEPT_LOSSES:
-            found["loss"].pop("per_class")
+            entries["loss"].pop("per_class")
             for name in ("per_class", "per_class_predicted", "per_class_observed"):
-                found["disagreement"].pop(name)
-        return found
+                entries["disagreement"].pop(name)
+        return entries
 
 
 def _raters_apply(rows: Rows, work: Work) -> str | None:
@@ -405,8 +405,8 @@ def _recalibration_applies(rows: Rows, work: Work) -> str | None:
     clusters = rows.clusters
     few_clusters = clusters is not None and clusters.number < FOLDS
     if work.recalibrate is None:  # nobody asked: a preview of the repair that the diagnosis advises
-        found = work.found["diagnosis"]
-        if found is None or found.repair is None:
+        diagnosis = work.found["diagnosis"]
+        if diagnosis is None or diagnosis.repair is None:
             return NOT_ASKED
         kinds = (Point, Ensemble, Dirichlet, RealPredictions)
         fits = isinstance(some, kinds) and work.tests and rows.n >= FEWEST and not few_clusters
@@ -453,8 +453,8 @@ def stated_coverage(parts: RealParts | None) -> float | None:
 def _attribute(whole: Dataset, work: Work, name: str) -> HostArray:
     """Return the levels of an attribute, as the diagnosis saw them."""
     groups = whole.groups if work.attributes is None else work.attributes
-    one = next(one for one in attributes_of(groups, len(whole)) if one.name == name)
-    return np.array(one.levels)[one.codes]
+    attribute = next(attribute for attribute in attributes_of(groups, len(whole)) if attribute.name == name)
+    return np.array(attribute.levels)[attribute.codes]
 
 
 def _run_recalibration(rows: Rows, work: Work) -> RecalibrationReport:
@@ -466,7 +466,7 @@ def _run_recalibration(rows: Rows, work: Work) -> RecalibrationReport:
     groups = whole.groups if asked is not None else None if by is None else _attribute(whole, work, by)
     with warnings.catch_warnings():  # what was read into the data stands in the notes of the methods
         warnings.simplefilter("ignore", UserWarning)
-        found = recalibration_report(
+        report = recalibration_report(
             some,
             whole.observed,
             methods,
@@ -480,10 +480,10 @@ def _run_recalibration(rows: Rows, work: Work) -> RecalibrationReport:
             rng=work.seed,
             progress=lambda done, total: work.tell("recalibrations", done, total),
         )
-    for name, one in found.methods.items():
-        if one.failure:
-            work.leave_out(f"recalibration by {name}", one.failure.rstrip("."))
-    return found
+    for name, method in report.methods.items():
+        if method.failure:
+            work.leave_out(f"recalibration by {name}", method.failure.rstrip("."))
+    return report
 
 
 def _draws_of_recalibration(work: Work, some: Predictions) -> int:
@@ -526,10 +526,10 @@ class ScoreParts(Part):
 
     def told(self, shared: Sequence[str]) -> tuple[str, ...]:
         """Return how the score was made, and what it depends on."""
-        found = [f"unified score: {note}" for note in (*self.score.notes, *map(str, self.score.dependences))]
+        notes = [f"unified score: {note}" for note in (*self.score.notes, *map(str, self.score.dependences))]
         if self.score.n < self.n_all:
-            found.append(f"unified score: {self.score.n} evenly spaced of {self.n_all} instances were scored")
-        return tuple(found)
+            notes.append(f"unified score: {self.score.n} evenly spaced of {self.n_all} instances were scored")
+        return tuple(notes)
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything in JSON-safe types, except arrays over instances."""

@@ -75,9 +75,9 @@ def choose(
     asked = _of_this_kind(rows.example.predictions) if statistics is None else list(statistics)
     chosen: list[Statistic] = []
     reasons: Reasons = []
-    for one in asked:
-        statistic = with_bins(one, n_bins)
-        if isinstance(one, str) and single_precision and isinstance(statistic, PairStatistic):
+    for choice in asked:
+        statistic = with_bins(choice, n_bins)
+        if isinstance(choice, str) and single_precision and isinstance(statistic, PairStatistic):
             statistic = in_single_precision(statistic)
         reason = _why_not(statistic, rows, tests)
         if reason is None and statistics is None:
@@ -104,8 +104,8 @@ def _of_this_kind(predictions: Predictions) -> list[str | Statistic]:
     if isinstance(predictions, (PredictionSets, PredictionIntervals)):
         return []
     kind = "reals" if isinstance(predictions, RealPredictions) else "classes"
-    unasked = ((name, one) for name, one in registered().items() if one.in_evaluations)
-    return [name for name, one in unasked if kind in one.traits.labels]
+    unasked = ((name, statistic) for name, statistic in registered().items() if statistic.in_evaluations)
+    return [name for name, statistic in unasked if kind in statistic.traits.labels]
 
 
 def _why_not(statistic: Statistic, rows: Rows, tests: bool) -> str | None:
@@ -146,20 +146,20 @@ def _why_not_unasked(statistic: Statistic, rows: Rows) -> str | None:
 def estimate_all(rows: Rows, chosen: Sequence[Statistic], tell: StageProgress) -> dict[str, Estimate]:
     """Return sums over instances in one pass; statistics over pairs see their part, or all of few rows."""
     report = partial(tell, "estimates")
-    sums = [one for one in chosen if one.traits.reduction == "sum"]
-    found = estimates_over(sums, rows, report) if sums else {}
+    sums = [statistic for statistic in chosen if statistic.traits.reduction == "sum"]
+    estimates = estimates_over(sums, rows, report) if sums else {}
     parts: dict[bytes, Dataset] = {}
-    for one in chosen:
-        if isinstance(one, Subsampled):
-            key = one.chosen.tobytes()
+    for statistic in chosen:
+        if isinstance(statistic, Subsampled):
+            key = statistic.chosen.tobytes()
             if key not in parts:
-                parts[key] = rows.take(one.chosen, report)
-            found[one.name] = one.of_part(parts[key], rows.n)
-        elif one.traits.reduction != "sum":
+                parts[key] = rows.take(statistic.chosen, report)
+            estimates[statistic.name] = statistic.of_part(parts[key], rows.n)
+        elif statistic.traits.reduction != "sum":
             whole = rows.loaded(rows.n)
             assert whole is not None
-            found[one.name] = one(whole.predictions, whole.labels, clusters=whole.clusters)
-    return {one.name: found[one.name] for one in chosen}
+            estimates[statistic.name] = statistic(whole.predictions, whole.labels, clusters=whole.clusters)
+    return {statistic.name: estimates[statistic.name] for statistic in chosen}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -172,14 +172,14 @@ class GroupTask(Task):
     @classmethod
     def of(cls, statistics: Sequence[Statistic], chunks: Rows, group: Any, size: int) -> GroupTask:
         """Plan the statistics for the rows of a group; which belong together is known of all rows."""
-        own = chunks.of_group(group, size)
-        task = StatisticsTask(tuple(planned(statistics, own)), own.example, chunks.clusters)
+        rows = chunks.of_group(group, size)
+        task = StatisticsTask(tuple(planned(statistics, rows)), rows.example, chunks.clusters)
         return cls(task, group)
 
     def sums(self, chunk: Dataset) -> Sums:
         """Return the sums over the rows of the group; none where there are no such rows."""
-        own = group_rows(self.group, chunk)
-        return Sums({}) if own is None else self.task.sums(own)
+        rows = group_rows(self.group, chunk)
+        return Sums({}) if rows is None else self.task.sums(rows)
 
     def finish(self, total: Sums) -> dict[str, Estimate]:
         """Return the estimates of the group."""
@@ -207,10 +207,10 @@ def _groups(rows: Rows, work: Work) -> dict[str, dict[str, Estimate]]:
         count = f"{len(small)} of {len(sizes)} groups have" if len(small) > 1 else f"group {small[0]} has"
         work.leave_out("estimates of small groups", f"{count} fewer than {FEWEST_IN_GROUP} rows")
         sizes = tuple((level, size) for level, size in sizes if size >= FEWEST_IN_GROUP)
-    cheap = [one for one in work.statistics if one.traits.reduction == "sum"]
+    cheap = [statistic for statistic in work.statistics if statistic.traits.reduction == "sum"]
     tasks = [GroupTask.of(cheap, rows, level, size) for level, size in sizes]
     every = one_pass(rows, tasks, partial(work.tell, "groups")) if cheap else [{} for _ in tasks]
-    return {str(level): own for (level, _), own in zip(sizes, every, strict=True)}
+    return {str(level): estimates for (level, _), estimates in zip(sizes, every, strict=True)}
 
 
 def _audited(rows: Rows, work: Work) -> str | None:
@@ -238,22 +238,22 @@ def _audit(rows: Rows, work: Work) -> AuditResult | None:
 
 def _splits(rows: Rows, work: Work) -> str | None:
     """Apply to predictions of classes and of real values."""
-    given = rows.example.predictions
-    return None if isinstance(given, (ClassPredictions, RealPredictions)) else NOT_ASKED
+    predictions = rows.example.predictions
+    return None if isinstance(predictions, (ClassPredictions, RealPredictions)) else NOT_ASKED
 
 
 def _decomposition(rows: Rows, work: Work) -> BrierDecomposition | CrpsDecomposition | None:
-    found: BrierDecomposition | CrpsDecomposition | None = None
+    parts: BrierDecomposition | CrpsDecomposition | None = None
     if isinstance(rows.example.predictions, ClassPredictions):
-        found = decompose_brier(*rows.arguments, n_bins=work.n_bins)
+        parts = decompose_brier(*rows.arguments, n_bins=work.n_bins)
     else:
         part = rows.take(random_rows(rows.n, min(rows.n, MOST_SPLIT), work.seed))
         try:
-            found = decompose_crps(part)
+            parts = decompose_crps(part)
         except UnsupportedError as error:  # a few quantiles have a CRPS and no distribution function
             work.leave_out("parts of the CRPS", error)
     work.tell("decomposition", 1, 1)
-    return found
+    return parts
 
 
 def _tested(rows: Rows, work: Work) -> str | None:
@@ -264,27 +264,29 @@ def _tests(rows: Rows, work: Work) -> Asking[dict[str, HypotestResult]]:
     """Test every statistic on the same replicates; the omnibus result does not repeat its components."""
     if work.found["claims"] is not None:
         return dict(work.found["claims"].tests)
-    testable = [one for one in work.statistics if _is_drawable(one, rows, work)]
+    testable = [statistic for statistic in work.statistics if _is_drawable(statistic, rows, work)]
     work.testable.extend(testable)
     report = partial(work.tell, "tests")
-    found: list[Resampled] = []
+    drawn: list[Resampled] = []
     together = None
     while testable and together is None:
         try:
-            if not found:
-                found = yield from asking_consistency(
+            if not drawn:
+                drawn = yield from asking_consistency(
                     work.single, testable, work.n_resamples, work.seed, report
                 )
-            together = omnibus_of(work.single, found, work.seed)
+            together = omnibus_of(work.single, drawn, work.seed)
         except UnsupportedError as error:
             # only replicates show that one of them is infinite too often; the others can be tested
-            refused = [one for one in testable if one.name == error.argument]
+            refused = [statistic for statistic in testable if statistic.name == error.argument]
             if not refused:
                 work.leave_out("calibration tests", error)
                 return {}
             work.leave_out(f"test of {refused[0].name}", f"it {error.rule}, {error.evidence}")
-            found = [own for one, own in zip(testable, found, strict=False) if one not in refused]
-            testable = [one for one in testable if one not in refused]
+            drawn = [
+                result for statistic, result in zip(testable, drawn, strict=False) if statistic not in refused
+            ]
+            testable = [statistic for statistic in testable if statistic not in refused]
     if together is None:
         return {}
     components = dict(together.components)

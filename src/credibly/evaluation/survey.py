@@ -61,7 +61,7 @@ def count_oddities(chunk: Dataset) -> Sums:
 
 def _confusion(point: Point, batch: Classes) -> State:
     """Count predicted against observed classes, also of the rows before and after, and add up confidence."""
-    confidence, predicted = (to_host(one) for one in top_label(point))
+    confidence, predicted = (to_host(array) for array in top_label(point))
     predicted, observed = predicted.astype(np.int64), to_host(batch.values)[0].astype(np.int64)
     k = batch.n_classes
     table = np.bincount(predicted * k + observed, minlength=k * k)

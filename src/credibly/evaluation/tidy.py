@@ -97,21 +97,21 @@ def number_rows(evaluation: Any) -> tuple[NumberRow, ...]:
     for verdict in evaluation.verdicts:
         answers.setdefault(verdict.statistic, verdict)
     rows = []
-    for part, name, found, ends in _numbers(evaluation, "", ""):
-        if part != "estimates" and any(found is one for one in evaluation.estimates.values()):
+    for part, name, number, ends in _numbers(evaluation, "", ""):
+        if part != "estimates" and any(number is estimate for estimate in evaluation.estimates.values()):
             continue  # a part may hold what stands among the estimates
-        if isinstance(found, Estimate):
-            row = _estimate_row(part, found, ends)
+        if isinstance(number, Estimate):
+            row = _estimate_row(part, number, ends)
             tested = evaluation.tests.get(name) if part == "estimates" else None
-            if tested is not None and name in answers and of_one_number(found, tested):
+            if tested is not None and name in answers and of_one_number(number, tested):
                 cells = _test_cells(tested, answers[name].limit, answers[name].word)
                 row = dataclasses.replace(row, **cells)
             rows.append(row)
-        elif isinstance(found, Spread):
-            rows += [_spread_row(part, name, found)] if found.n else []
-        elif part != "tests" or not of_one_number(evaluation.estimates.get(name), found):
-            cells = _test_cells(found, found.acceptance_region, found.verdict(level))
-            rows.append(NumberRow(part, name, found.statistic, n=found.n, **cells))
+        elif isinstance(number, Spread):
+            rows += [_spread_row(part, name, number)] if number.n else []
+        elif part != "tests" or not of_one_number(evaluation.estimates.get(name), number):
+            cells = _test_cells(number, number.acceptance_region, number.verdict(level))
+            rows.append(NumberRow(part, name, number.statistic, n=number.n, **cells))
     return tuple(rows)
 
 
@@ -253,9 +253,9 @@ def frame(rows: Sequence[Any], kind: type[Any], library: str | None = None) -> A
             f"Install it: `pip install {chosen}`, or use `number_rows`.",
         )
     fields = dataclasses.fields(kind)
-    columns = {one.name: [getattr(row, one.name) for row in rows] for one in fields}
+    columns = {field.name: [getattr(row, field.name) for row in rows] for field in fields}
     words = {
-        one.name: str(one.type).partition(" |")[0] for one in fields
+        field.name: str(field.type).partition(" |")[0] for field in fields
     }  # "float | None" is a column of float
     if chosen == "polars":
         kinds = import_module("polars")

@@ -127,29 +127,31 @@ def _badness(word: Word, result: HypotestResult) -> tuple[float, ...]:
 
 def clearest(tests: Mapping[str, HypotestResult], level: float) -> dict[str, Any] | None:
     """Return the facts of the statistic that is most clearly off; None where none is off by itself."""
-    own = [one for name, one in tests.items() if name != "omnibus" and one.verdict(level) == "conflict"]
-    if not own:
+    conflicts = [
+        test for name, test in tests.items() if name != "omnibus" and test.verdict(level) == "conflict"
+    ]
+    if not conflicts:
         return None
-    worst = at_level(min(own, key=lambda one: _badness("conflict", one)), level)
+    worst = at_level(min(conflicts, key=lambda test: _badness("conflict", test)), level)
     named = {"statistic": title(worst.statistic_name), "value": worst.statistic}
     return {**named, "accepted": worst.acceptance_region, **_side(worst.statistic_name, worst)}
 
 
-def gated(found: Iterable[Verdict], diagnosis: Diagnosis | None) -> tuple[Verdict, ...]:
+def gated(judged: Iterable[Verdict], diagnosis: Diagnosis | None) -> tuple[Verdict, ...]:
     """Return verdicts of parts; they are conflicts only where the one test of everything rejects."""
     if diagnosis is None or diagnosis.word == "conflict":
-        return tuple(found)
+        return tuple(judged)
     return worst_first(
         dataclasses.replace(verdict, word="no conflict found", facts={**verdict.facts, "is_outweighed": True})
         if verdict.word == "conflict"
         else verdict
-        for verdict in found
+        for verdict in judged
     )
 
 
-def worst_first(found: Iterable[Verdict]) -> tuple[Verdict, ...]:
+def worst_first(unordered: Iterable[Verdict]) -> tuple[Verdict, ...]:
     """Return verdicts of different questions, conflicts first; equal ones stay in their order."""
-    return tuple(sorted(found, key=lambda one: _ORDER[one.word]))
+    return tuple(sorted(unordered, key=lambda verdict: _ORDER[verdict.word]))
 
 
 def nothing_tested(reason: str) -> Verdict:

@@ -178,12 +178,12 @@ def run_stages(stages: Sequence[Stage], rows: Rows, work: Work) -> None:
 
 def _steps(asked: Sequence[tuple[Asking[Any], Sequence[Request]]]) -> list[Callable[[], Sequence[Request]]]:
     """Return how computations go on: with their answers or, where there are none, each with its own error."""
-    every = [one for _, requests in asked for one in requests]
+    every = [request for _, requests in asked for request in requests]
     try:
-        found = iter(answers(every))
+        answered = iter(answers(every))
     except CrediblyError:
         return [_alone(asking, requests) for asking, requests in asked]
-    return [partial(asking.send, [next(found) for _ in requests]) for asking, requests in asked]
+    return [partial(asking.send, [next(answered) for _ in requests]) for asking, requests in asked]
 
 
 def _alone(asking: Asking[Any], requests: Sequence[Request]) -> Callable[[], Sequence[Request]]:

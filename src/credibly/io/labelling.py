@@ -307,15 +307,15 @@ def _instances(columns: Columns, roles: Mapping[str, str], left: Iterable[str]) 
     A few instances that a rater labelled twice are let through: `_rater_lines` names them.
     """
     raters = columns[roles["rater"]].tolist()
-    found, nearly = [], []
+    candidates, nearly = [], []
     for name in left:
         values = columns[name].tolist() if columns[name].ndim == 1 and name != roles.get("y") else []
         pairs = set(zip(values, raters, strict=False))
         if len(set(values)) < len(pairs) and len(pairs) >= 0.9 * len(raters):
             nearly.append(name)
-            found += [name] if len(pairs) == len(raters) else []
-    found = found or nearly
-    return found[0] if len(found) == 1 else None
+            candidates += [name] if len(pairs) == len(raters) else []
+    candidates = candidates or nearly
+    return candidates[0] if len(candidates) == 1 else None
 
 
 def _rater_lines(

@@ -118,8 +118,8 @@ def save(
     'two.csv'
     """
     if isinstance(predictions, Dataset):
-        given = {"labels": labels, "features": features, "groups": groups, "ids": ids, "clusters": clusters}
-        return _save_dataset(path, predictions, overwrite, given | {"classes": classes, "meta": meta})
+        others = {"labels": labels, "features": features, "groups": groups, "ids": ids, "clusters": clusters}
+        return _save_dataset(path, predictions, overwrite, others | {"classes": classes, "meta": meta})
     require_target(path, overwrite=overwrite)
     target = Path(path)
     form = target.suffix.lower()
@@ -161,7 +161,7 @@ def save(
     return target
 
 
-def _save_dataset(path: Any, rows: Dataset, overwrite: bool, given: Mapping[str, Any]) -> Path:
+def _save_dataset(path: Any, rows: Dataset, overwrite: bool, others: Mapping[str, Any]) -> Path:
     """Save a dataset with all that belongs to it; what was given beside it comes first."""
     require(
         rows.weights is None,
@@ -169,7 +169,7 @@ def _save_dataset(path: Any, rows: Dataset, overwrite: bool, given: Mapping[str,
         "Save `data.predictions`, and the weights in a file of their own.",
         weights=rows.weights,
     )
-    beside = {name: getattr(rows, name) if value is None else value for name, value in given.items()}
+    beside = {name: getattr(rows, name) if value is None else value for name, value in others.items()}
     return save(path, rows.predictions, overwrite=overwrite, **beside)
 
 
@@ -360,12 +360,12 @@ def _require_same_names(content: Content, file: BinaryIO, path: str) -> None:
     file.flush()
     options = ReadOptions(member_axis=1, groups=list(content.attributes))
     try:
-        found = read_text(file.name)
-        assign_roles(found, options, arranged(found, options))
-        data = assemble(found, options)
+        copy = read_text(file.name)
+        assign_roles(copy, options, arranged(copy, options))
+        data = assemble(copy, options)
     except CrediblyError as error:
         _refuse(path, f"only text, and names read back as something else: {error.evidence}")
-    back = found.arrays | found.attributes
+    back = copy.arrays | copy.attributes
     named = [name for name in ("group", "cluster", "id", *content.attributes) if name in content.arrays]
     same = {name: name in back and _alike(content.arrays[name], back[name]) for name in named}
     if content.classes is not None:
@@ -378,9 +378,9 @@ def _require_same_names(content: Content, file: BinaryIO, path: str) -> None:
         _refuse(path, f"only text, and some of `{changed[0]}` read back as something else")
 
 
-def _alike(names: Array, found: Array) -> bool:
+def _alike(names: Array, read_back: Array) -> bool:
     """Tell whether the same rows share a name, and none lost its name."""
-    words, read = names.astype(str), found.astype(str)
+    words, read = names.astype(str), read_back.astype(str)
     codes = [np.unique(each, return_index=True, return_inverse=True)[1:] for each in (words, read)]
     firsts = [index[inverse] for index, inverse in codes]
     return bool((firsts[0] == firsts[1]).all() and (words == "").sum() == (read == "").sum())

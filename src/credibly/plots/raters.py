@@ -123,15 +123,15 @@ def _cross(errors: HostArray) -> list[Mark]:
 
 
 @draws(Ignorance, "ignorance")
-def ignorance(found: Ignorance) -> Picture:
+def ignorance(result: Ignorance) -> Picture:
     """Supported against stated ignorance of instances that state similar ignorance.
 
     Parameters
     ----------
-    found : Ignorance
+    result : Ignorance
         From `credibly.raters.ignorance`.
     """
-    bins = found.by_size
+    bins = result.by_size
     known = np.isfinite(bins.low)
     ends = np.concatenate([bins.stated, bins.supported, bins.high[known], [1e-6]])
     low = min(0.0, float(np.concatenate([bins.supported, bins.low[known]]).min()))
@@ -141,8 +141,8 @@ def ignorance(found: Ignorance) -> Picture:
     return Picture(
         "Ignorance by its size",
         f"In {int(outside.sum())} of {counted(len(bins.count), 'bin')} the stated ignorance lies outside the "
-        f"95 % interval of what pairs of labels support; on average {shown(found.stated.value)} is stated "
-        f"and {shown(found.supported.value)} supported.",
+        f"95 % interval of what pairs of labels support; on average {shown(result.stated.value)} is stated "
+        f"and {shown(result.supported.value)} supported.",
         {
             "instances": bins.count,
             "stated": bins.stated,

@@ -22,24 +22,27 @@ METHOD = MethodNote(
 
 def ignorance_section(parts: IgnoranceParts, evaluation: Evaluation) -> Section:
     """Return the section about stated and supported ignorance."""
-    found = parts.found
-    few, many = found.labels
+    ignorance = parts.found
+    few, many = ignorance.labels
     labels = f"{few}" if few == many else f"{few} to {many}"
     numbers = {
-        "stated ignorance: variance of the class probabilities": found.stated,
-        "supported by pairs of labels": found.supported,
-        "of that, a mean that is off": found.mean_part,
-        "stated, as a share of the uncertainty": found.stated_share,
-        "supported, as a share of the uncertainty": found.supported_share,
+        "stated ignorance: variance of the class probabilities": ignorance.stated,
+        "supported by pairs of labels": ignorance.supported,
+        "of that, a mean that is off": ignorance.mean_part,
+        "stated, as a share of the uncertainty": ignorance.stated_share,
+        "supported, as a share of the uncertainty": ignorance.supported_share,
     }
-    drawn, caption = picture(found), "How ignorant it says that it is, and how ignorant labels show it to be"
+    drawn, caption = (
+        picture(ignorance),
+        "How ignorant it says that it is, and how ignorant labels show it to be",
+    )
     return Section(
         anchor="ignorance",
         title="Stated and supported ignorance",
-        finding=f"{counted(found.n, 'instance')} with {labels} labels each.",
+        finding=f"{counted(ignorance.n, 'instance')} with {labels} labels each.",
         tables=(
             (caption, numbers_table(numbers)),
-            ("Tests of the spread and of the mean", _tests(found, parts.repaired)),
+            ("Tests of the spread and of the mean", _tests(ignorance, parts.repaired)),
         ),
         figures=(
             report_figure(
@@ -50,13 +53,13 @@ def ignorance_section(parts: IgnoranceParts, evaluation: Evaluation) -> Section:
     )
 
 
-def _tests(found: Ignorance, repaired: Ignorance | None) -> Table:
+def _tests(ignorance: Ignorance, repaired: Ignorance | None) -> Table:
     tests = {
-        "supported minus stated ignorance": found.test.components["pair_gap"],
-        "spread score (above 0: stated too narrow)": found.test.components["spread_score"],
-        "spread score, given the prediction": found.test.components["local_spread_score"],
-        "all three together": found.test,
-        "the mean, on one label per instance": found.mean_test,
+        "supported minus stated ignorance": ignorance.test.components["pair_gap"],
+        "spread score (above 0: stated too narrow)": ignorance.test.components["spread_score"],
+        "spread score, given the prediction": ignorance.test.components["local_spread_score"],
+        "all three together": ignorance.test,
+        "the mean, on one label per instance": ignorance.mean_test,
     }
     if repaired is not None:
         tests["the first and the third, after the repair"] = repaired.test
