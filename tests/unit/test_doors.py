@@ -10,7 +10,7 @@ import json
 import shutil
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -118,6 +118,15 @@ def test_masked_clusters_are_missing_ones() -> None:
         cr.calibration_test(PROBS, LABELS, clusters=clusters, statistics="skce", n_resamples=19)
 
 
+def test_text_of_truth_values_is_read_as_truth_values() -> None:
+    words = np.where(BINARY, "TRUE", " False")
+    found = cr.evaluate(TWO[:, 1], words, tests=False)
+    assert found.estimates["accuracy"].value == cr.accuracy(TWO, BINARY).value
+    assert any("text of True and False" in note for note in found.notes)
+    with pytest.raises(cr.InputTypeError, match="say whether each prediction was right"):
+        cr.accuracy(PROBS, words)
+
+
 def test_right_and_wrong_are_no_labels_of_three_classes() -> None:
     with pytest.raises(cr.InputTypeError, match="whether each prediction was right"):
         cr.accuracy(PROBS, PROBS.argmax(axis=1) == LABELS)
@@ -136,11 +145,89 @@ def test_right_and_wrong_are_no_labels_of_three_classes() -> None:
         ({"statistics": 1.5}, "`statistics` must be a list"),
         ({"source": "file.csv"}, "`source` must be a mapping"),
         ({"progress": "bar"}, "`progress` must be"),
+        ({"clusters": np.array([[1], [2, 3]] * 30, dtype=object)}, "rows that hold several values"),
+        ({"groups": np.array([(1, 0.5)] * 60, dtype="i8,f8")}, "rows that hold several values"),
+        ({"classes": np.array(0.3)}, "`classes` must be a sequence of names"),
     ],
 )
 def test_wrong_types_are_answered(settings: dict[str, Any], match: str) -> None:
     with pytest.raises(cr.CrediblyError, match=match):
         cr.evaluate(PROBS, LABELS, **settings)
+
+
+def _tensor() -> Any:
+    return pytest.importorskip("torch").ones(2)
+
+
+def _counts() -> cr.LabelCounts:
+    return cr.LabelCounts(np.ones((60, 3), dtype=int))
+
+
+def _missing() -> Any:
+    return pytest.importorskip("pandas").NA
+
+
+@pytest.mark.parametrize(
+    ("call", "match"),
+    [
+        (lambda: cr.uncertainty(MEMBERS, decomposition=_tensor()), "`decomposition` must be"),
+        (lambda: cr.skce(PROBS, LABELS, clusters=_tensor().to_sparse()), "`clusters` must have one name per"),
+        (lambda: cr.decompose_brier(PROBS, LABELS, binning=_missing()), "`binning` must be one of"),
+        (lambda: cr.confidence_ece(PROBS, LABELS, sample_weight=np.str_("x")), "`sample_weight` must hold"),
+        (lambda: cr.kl_ce(PROBS, LABELS, clip=_tensor()), "`clip` must be"),
+        (lambda: cr.hypotests.joint_test(MEMBERS, PROBS, statistics=np.float16(3)), "`statistics` must be"),
+        (lambda: cr.Monitor(hypothesis="nonsense"), "`hypothesis` must be one of"),
+        (lambda: cr.kde_ce(PROBS, LABELS, p=_tensor()), "`p` must be"),
+        (lambda: cr.Samples(MEMBERS, member_axis=np.ones(2)), "`member_axis` must be 0 or 1"),  # type: ignore[arg-type]
+        (
+            lambda: cr.hypotests.decompose_crps(cr.Gaussian(TWO[:, 0], TWO[:, 1] + 1), _counts()),
+            "`crps` takes reals; got counts",
+        ),
+        (
+            lambda: cr.hypotests.replicate_test(PROBS, LABELS, [(PROBS, LABELS)], statistics=[]),
+            "`statistics` must name at least one",
+        ),
+        (lambda: cr.Monitor.load(np.ones(3)), "`path` must be the path of a file"),  # type: ignore[arg-type]
+    ],
+)
+def test_what_is_no_word_or_number_is_answered(call: Callable[[], Any], match: str) -> None:
+    with pytest.raises(cr.CrediblyError, match=match):
+        call()
+
+
+class _NoArray:
+    """What refuses to become an array."""
+
+    def __array__(self, *_: Any, **__: Any) -> Any:
+        raise TypeError("not this way")
+
+
+class _Posterior:
+    """An InferenceData or a DataTree: groups by name."""
+
+    posterior_predictive = None
+
+
+@pytest.mark.parametrize(
+    ("given", "match"),
+    [
+        (_NoArray(), r"got _NoArray, which is no array \(not this way\)"),
+        (_Posterior(), "predictions, labels = from_posterior_predictive"),
+        (PROBS > 0.2, r"sets of classes. Use `PredictionSets\(sets, claimed=0.9\)`"),
+        ((PROBS > 0.2)[:, :, None], "looks like sets of classes"),
+        (np.array([[[-1.0], [1.0]]] * 60), r"ends of intervals. Use `PredictionIntervals.from_ends"),
+    ],
+)
+def test_what_is_no_table_of_probabilities_is_told_its_own_name(given: Any, match: str) -> None:
+    with pytest.raises(cr.InputTypeError, match=match):
+        cr.evaluate(given, LABELS)
+
+
+def test_missing_labels_are_asked_for(tmp_path: Path) -> None:
+    path = write_csv(tmp_path / "p.csv", score=TWO[:, 1], churn=BINARY)
+    with pytest.raises(cr.InputTypeError, match=r"got NoneType\. Pass what was observed, or the name of its"):
+        cr.evaluate(path)
+    assert cr.evaluate(path, "churn", tests=False).estimates["accuracy"].n == 60
 
 
 def test_bytes_are_names() -> None:
@@ -306,6 +393,16 @@ def test_packed_text(tmp_path: Path) -> None:
     packed.write_bytes(packed.read_bytes()[:-20])
     with pytest.raises(cr.FileError, match="whole gzip file"):
         cr.load(packed)
+    packed.write_bytes(Path(plain).read_bytes())
+    with pytest.raises(cr.FileError, match=r"must be gzip-compressed.*Rename it without \.gz"):
+        cr.load(packed)
+
+
+def test_a_remark_above_the_header_is_named(tmp_path: Path) -> None:
+    path = Path(write_csv(tmp_path / "a.csv", p_0=TWO[:, 0], p_1=TWO[:, 1], y=BINARY))
+    path.write_text("# made on Monday\n" + path.read_text())
+    with pytest.raises(cr.FileError, match=r"line 2 must have 1 cells.*If the first line is a remark"):
+        cr.load(path)
 
 
 def test_percentiles(tmp_path: Path) -> None:

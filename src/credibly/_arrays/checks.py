@@ -59,7 +59,7 @@ def as_array(value: Any, name: str, remedy: str = "") -> Array:
             f"got {kind} of Dask",
             "Pass `scan(predictions, labels)` in place of both, or call `.compute()` first.",
         )
-    if not is_array(value):
+    if not is_array(value) or isinstance(value, np.generic):
         if hasattr(value, "to_numpy"):  # pandas, polars, xarray
             value = value.to_numpy()
         try:
@@ -70,6 +70,10 @@ def as_array(value: Any, name: str, remedy: str = "") -> Array:
                 "must be a rectangular array of numbers",
                 "got a ragged sequence",
                 "Give every row the same length.",
+            ) from None
+        except (TypeError, RuntimeError) as error:  # objects and sparse tensors may refuse
+            raise InputTypeError(
+                f"`{name}`", "must hold numbers", f"got {kind}, which is no array ({error})", remedy
             ) from None
     if not is_numpy(value):
         return value

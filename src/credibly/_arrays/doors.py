@@ -46,7 +46,7 @@ def checked(function: Callable[P, T]) -> Callable[P, T]:
             return function(*args, **settings)
         except CrediblyError:
             raise
-        except (TypeError, ValueError, AttributeError) as error:
+        except (TypeError, ValueError, AttributeError, RuntimeError) as error:  # tensors raise the last
             answer = _first_wrong(function, settings)
             if answer is None:
                 raise

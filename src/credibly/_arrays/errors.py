@@ -158,9 +158,9 @@ def is_word(value: object) -> bool:
         return False
     try:
         hash(value)
+        return bool(value == value) or value != value  # pandas.NA is neither
     except TypeError:
         return False
-    return True
 
 
 def require(holds: object, rule: str, remedy: str, /, **argument: object) -> None:

@@ -225,7 +225,7 @@ def uncertainty(
         Dirichlet: "dirichlet",
         Belief: "belief",
     }
-    chosen = decomposition or fitting[type(predictions)]
+    chosen = fitting[type(predictions)] if decomposition is None else decomposition
     one_of("`decomposition`", chosen, ("entropy", "credal", "dirichlet", "belief"))
     scale = log_base(base)
     if chosen == "credal":

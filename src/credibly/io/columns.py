@@ -216,6 +216,13 @@ def _wide(table: Columns, roles: Mapping[str, str], *, n_axes: int, chosen: Sequ
         groups["values"] = groups.pop("probs")
         names = [f"P{percent}" for percent in groups["values"]]
         content.note(f"columns {shown(names)} are read as percentiles")
+    ends = [groups.get(name, {}) for name in ("lower", "upper")]
+    if len(ends[0]) == 1 and ends[0].keys() == ends[1].keys():  # one number per row each, not one per class
+        for name in ("lower", "upper"):
+            ((suffix, content.arrays[name]),) = groups.pop(name).items()
+        content.note(
+            f"the columns lower and upper of {suffix!r} are read as the ends of one interval per row"
+        )
     for field, parts in groups.items():
         stacked = _stack(field, parts, content)
         if stacked is not None:

@@ -103,6 +103,10 @@ def find_format(path: str) -> tuple[str, str | None]:
         raise FileError(
             f"'{path}'", f"must be a {named or 'data'} file", evidence, "Create or copy it again."
         )
+    if extension == ".gz":
+        raise FileError(
+            f"'{path}'", "must be gzip-compressed", f"it starts with {start[:8]!r}", "Rename it without .gz."
+        )
     if named not in _READERS:
         raise FileError(
             f"'{path}'",

@@ -5,6 +5,7 @@ Never guessed: the error says what the numbers look like, and which word would s
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 import numpy as np
@@ -18,6 +19,12 @@ from credibly.io.roles import BESIDE, FIELDS, KINDS, ROLES, Content, ReadOptions
 from credibly.predictions.convert import require_no_confidence
 from credibly.predictions.given import ROUTINE
 from credibly.predictions.point import both_classes, rounding_of
+
+_ENDS = [
+    re.compile(rf"(?:^|[_. -])(?:{words})(?:$|[_. -]|\d)", re.IGNORECASE)
+    for words in ("lower|low|lo|lwr|lb", "upper|high|hi|upr|ub")
+]
+"""Names of columns that are lower and upper ends of intervals, such as yhat_lower and model-hi-90."""
 
 
 def find_lone(content: Content) -> None:
@@ -92,6 +99,13 @@ def kind_of_lone(content: Content, options: ReadOptions) -> str:
                 remedy = (
                     "With a claimed coverage, name the ends of intervals `lower` and `upper`, or the columns "
                     "of sets `in_set_CLASS`, with 0 and 1."
+                )
+            elif all(any(map(end.search, content.classes or ())) for end in _ENDS):
+                remedy = Remedy(
+                    "For intervals of a real value, name their ends `lower` and `upper`, leave other columns "
+                    "out with `exclude=[...]`, and use `claimed=0.9` for those that claim to contain 90 %.",
+                    "For intervals of a real value, name their ends `lower` and `upper`, leave other columns "
+                    "out with `--exclude`, and use `--claimed 0.9` for those that claim to contain 90 %.",
                 )
             raise InputError(
                 "predictions",

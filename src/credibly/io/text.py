@@ -49,7 +49,9 @@ def read_text(path: str) -> Content:
                     f"'{path}' line {line}",
                     f"must have {width} cells like the first line",
                     f"it has {len(cells)}",
-                    "The file may be truncated, or text with the delimiter in it needs quotes.",
+                    "If the first line is a remark, delete it."
+                    if len({len(cells) for _, cells in lines[1:]}) == 1
+                    else "The file may be truncated, or text with the delimiter in it needs quotes.",
                 )
         header = _header(lines)
         body = lines if header is None else lines[1:]

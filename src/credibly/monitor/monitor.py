@@ -26,11 +26,11 @@ from typing import Any
 import numpy as np
 from scipy.special import logsumexp
 
-from credibly._arrays.errors import InputError, UnsupportedError, require, require_type
+from credibly._arrays.errors import InputError, UnsupportedError, one_of, require, require_type
 from credibly._arrays.namespace import HostArray, is_array, to_host
 from credibly._arrays.philox import Seed, as_seed
 from credibly.io import read_json_object, write_text_atomically
-from credibly.monitor.bets import Book, require_like
+from credibly.monitor.bets import HYPOTHESES, Book, require_like
 from credibly.monitor.capital import Capital
 from credibly.monitor.process import OVERALL, Process
 from credibly.monitor.waiting import Waiting
@@ -125,6 +125,8 @@ class Monitor:
             processes=processes,
         )
         self.level = float(level)
+        if hypothesis is not None:
+            one_of("`hypothesis`", hypothesis, HYPOTHESES)
         self._wanted = hypothesis
         self._number = processes
         self._seed: Seed = as_seed(rng)

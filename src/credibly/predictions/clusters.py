@@ -10,7 +10,7 @@ which keeps every guarantee and bounds what is kept per cluster.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from hashlib import blake2b
 from typing import Any
 
@@ -58,6 +58,13 @@ class Clusters:
         return (f"{self.levels.size} independent clusters were merged into {self.number}",)
 
 
+_SEVERAL = (list, tuple, dict, set, np.ndarray)
+
+
+def _objects(array: HostArray) -> Iterable[Any]:
+    return array.flat if array.dtype == object else ()
+
+
 def as_names(values: Any, what: str) -> HostArray:
     """Return names of rows on the host: those that are masked are None, bytes are text.
 
@@ -70,12 +77,26 @@ def as_names(values: Any, what: str) -> HostArray:
         raise InputTypeError(
             f"`{what}`", "must have one name per row", "got a ragged sequence", "Give every row one name."
         ) from None
+    except (TypeError, RuntimeError) as error:  # objects and sparse tensors may refuse
+        raise InputTypeError(
+            f"`{what}`",
+            "must have one name per row",
+            f"got {type(values).__name__}, which is no array ({error})",
+            "Give every row one name, as a list or an array.",
+        ) from None
     if np.ma.is_masked(array):
         missing, array = np.ma.getmaskarray(array), np.ma.getdata(array).astype(object)
         array[missing] = None
     array = np.asarray(array)
     if array.dtype.kind in "SO" and any(isinstance(entry, bytes) for entry in array.flat):
         array = _decoded(array, what)
+    if array.dtype.kind == "V" or any(isinstance(entry, _SEVERAL) for entry in _objects(array)):
+        raise InputTypeError(
+            f"`{what}`",
+            "must have one name per row",
+            "got rows that hold several values",
+            "Give every row one name.",
+        )
     if array.dtype == object:
         words = {entry for entry in array.flat if isinstance(entry, str)}
         others = [entry for entry in array.flat if not isinstance(entry, str)]

@@ -12,14 +12,14 @@ import numpy as np
 
 from credibly._arrays.checks import as_array
 from credibly._arrays.errors import InputError, InputTypeError
-from credibly._arrays.namespace import is_array, is_numpy, is_torch, namespace, to_host
+from credibly._arrays.namespace import Array, is_array, is_numpy, is_torch, namespace, to_host
 from credibly.predictions.base import Predictions
 from credibly.predictions.dirichlet import Dirichlet
 from credibly.predictions.ensemble import Ensemble, is_list_of_members, members_second
 from credibly.predictions.intervals import Intervals
 from credibly.predictions.label_checks import number_of_axes
 from credibly.predictions.label_counts import LabelCounts
-from credibly.predictions.label_reading import numbers_of
+from credibly.predictions.label_reading import is_one_hot, numbers_of
 from credibly.predictions.point import SCORES, Point, both_classes, both_columns
 from credibly.predictions.regression import Gaussian
 from credibly.predictions.samples import Samples
@@ -131,6 +131,13 @@ def as_predictions(obj: Any, *, member_axis: int | None = None) -> Predictions:
             "got rows in chunks",
             "For the mean over instances of a measure use `mean_over(rows, measure)`.",
         )
+    if any(hasattr(obj, name) for name in ("posterior_predictive", "children")):
+        raise InputTypeError(
+            "predictions",
+            "must be an array or a prediction object",
+            f"got {type(obj).__name__}, which holds several variables",
+            "Read draws and labels first: `predictions, labels = from_posterior_predictive(data)`.",
+        )
     if hasattr(obj, "dims") and hasattr(obj, "transpose"):
         return _from_labelled(obj)
     # columns of a table and methods of an array can have any name
@@ -145,6 +152,7 @@ def as_predictions(obj: Any, *, member_axis: int | None = None) -> Predictions:
     array = as_array(obj, "predictions", "Pass an array, or wrap it: `Point`, `Ensemble`, `Dirichlet`, ...")
     if array.ndim == 1 or (array.ndim == 2 and array.shape[1] == 1):
         return from_binary_scores(array)
+    _require_no_sets(array)
     if array.ndim == 3 and array.shape[2] == 1:
         members = Ensemble(both_columns(array[:, :, 0]), member_axis=member_axis)
         members._set(notes=(SCORES, *members.notes))
@@ -159,6 +167,23 @@ def as_predictions(obj: Any, *, member_axis: int | None = None) -> Predictions:
         f"got shape {tuple(array.shape)}",
         "For binary scores p use `Point(numpy.stack([1 - p, p], axis=-1))`; "
         "for regression `Gaussian`, `Samples` or `Quantiles`; images (b, h, w, k) need labels (b, h, w).",
+    )
+
+
+def _require_no_sets(array: Array) -> None:
+    """Raise where an array holds what conformal methods return: sets of classes, or ends of intervals."""
+    xp, column = namespace(array), tuple(array.shape[2:]) == (1,)
+    if xp.isdtype(array.dtype, "bool") and (column or (array.ndim == 2 and not is_one_hot(array))):
+        claim, remedy = "sets of classes", "`PredictionSets(sets, claimed=0.9)`"
+    elif column and array.shape[1] == 2 and bool(xp.any((array < 0) | (array > 1))):
+        claim, remedy = "ends of intervals", "`PredictionIntervals.from_ends(ends, claimed=0.9)`"
+    else:
+        return
+    raise InputTypeError(
+        "predictions",
+        "must be probabilities",
+        f"shape {tuple(array.shape)} of {array.dtype} looks like {claim}",
+        f"Use {remedy}, with the share of labels that they claim to contain.",
     )
 
 

@@ -16,7 +16,7 @@ from credibly._arrays.checks import (
     require_shape,
     sum_tolerance,
 )
-from credibly._arrays.errors import InputError, Remedy, require, require_type
+from credibly._arrays.errors import InputError, Remedy, is_whole, require, require_type
 from credibly._arrays.namespace import (
     Array,
     as_float64,
@@ -288,7 +288,8 @@ def members_second(
         remedy,
         **{name: array},
     )
-    require(member_axis in (None, 0, 1), "must be 0 or 1", "Move the axis first.", member_axis=member_axis)
+    known = member_axis is None or (is_whole(member_axis) and member_axis in (0, 1))
+    require(known, "must be 0 or 1", "Move the axis first.", member_axis=member_axis)
     return namespace(array).moveaxis(array, 0, 1) if member_axis == 0 else array
 
 

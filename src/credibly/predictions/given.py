@@ -79,7 +79,12 @@ def as_rows(
 
 def _rows_of(predictions: Any, labels: Any, arguments: dict[str, Any], classes: Sequence[str] | None) -> Rows:
     require_type(
-        classes is None or (not isinstance(classes, str) and hasattr(classes, "__len__")),
+        classes is None
+        or (
+            not isinstance(classes, str)
+            and getattr(classes, "shape", (0,)) != ()
+            and hasattr(classes, "__len__")
+        ),
         "must be a sequence of names",
         "Pass a list.",
         classes=classes,

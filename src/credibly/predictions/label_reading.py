@@ -103,6 +103,15 @@ def without_signs(labels: Array, notes: list[str]) -> Array:
     return xp.astype(labels > 0, xp.int64)
 
 
+def truth_values(names: Array, notes: list[str]) -> Array:
+    """Return text of True and False as booleans, as tables write them; other text as it is."""
+    words = np.char.lower(np.char.strip(names))
+    if not np.isin(words, ("true", "false")).all():
+        return names
+    notes.append("labels came as text of True and False and are read as class 1 and class 0")
+    return words == "true"
+
+
 def named_classes(names: Array, classes: Sequence[str] | None, notes: list[str]) -> Array:
     """Return the indices of class names; text of digits is a number where the classes have no names."""
     words = [str(name).strip() for name in names.tolist()]

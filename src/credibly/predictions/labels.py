@@ -41,6 +41,7 @@ from credibly.predictions.label_reading import (
     label_values,
     named_classes,
     numbered_classes,
+    truth_values,
     without_axis,
     without_signs,
 )
@@ -162,8 +163,7 @@ def as_labels(
         labels, _ = read_labels(predictions, labels)
         if isinstance(labels, LabelCounts):
             return as_labels(predictions, labels, sample_weight, some_rows=some_rows)
-        remedy = NUMBERS if k is None else NAMED_CLASSES
-        array = beside(as_array(labels, "labels", remedy), labels, predictions._leading)
+        array = beside(_numbers(labels, k), labels, predictions._leading)
     require_label_vector(predictions, array)
     if k is not None:
         return Classes(check_classes(array, k)[None, :], k, weights)
@@ -209,12 +209,15 @@ def read_labels(
         return _beside(without_axis(values, None, notes), predictions), tuple(notes)
     k, names = predictions.n_classes, predictions.classes
     text = is_numpy(values) and values.dtype.kind == "U"
-    array = values if text else as_array(values, "labels", NAMED_CLASSES)
+    array = values if text else _numbers(values, k)
     array = without_axis(array, k, notes)
     if array.ndim == 2 and is_numpy(array) and array.shape[0] == len(predictions):
         array = from_table(array, columns, k, names, notes)
     if isinstance(array, LabelCounts) or array.ndim != 1 or array.shape[0] == 0:
         return array, tuple(notes)
+    if text and names is None:
+        array = truth_values(array, notes)
+        text = array.dtype.kind == "U"
     if text:
         return _beside(named_classes(array, names, notes), predictions), tuple(notes)
     if k > 2 and namespace(array).isdtype(array.dtype, "bool"):
@@ -232,6 +235,14 @@ def read_labels(
     elif is_numpy(array):
         array = numbered_classes(array, names, notes, ordered=ordered)
     return _beside(array, predictions), tuple(notes)
+
+
+def _numbers(labels: Any, k: int | None) -> Array:
+    """Return labels that are no text as an array of numbers."""
+    remedy = NUMBERS if k is None else NAMED_CLASSES
+    if labels is None:
+        remedy = "Pass what was observed, or the name of its column or file: `f(predictions, labels)`."
+    return as_array(labels, "labels", remedy)
 
 
 def _is_literal(predictions: Predictions, labels: Any) -> bool:

@@ -10,7 +10,7 @@ import numpy as np
 
 from credibly._arrays.checks import require_one_each
 from credibly._arrays.errors import InputError, Remedy
-from credibly._arrays.namespace import HostArray, to_host
+from credibly._arrays.namespace import HostArray, is_array, to_host
 from credibly._arrays.notes import counted
 
 
@@ -25,7 +25,7 @@ class Groups:
     def of(cls, groups: Any, n: int) -> Groups:
         """Return the groups of n instances; what is such an object already stays as it is."""
         values = groups.codes if isinstance(groups, Groups) else groups
-        values = np.asarray(to_host(values) if hasattr(values, "__array_namespace__") else values)
+        values = np.asarray(to_host(values) if is_array(values) else values)
         require_one_each(values.shape, n, "`groups`")
         if isinstance(groups, Groups):
             return groups

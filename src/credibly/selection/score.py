@@ -423,7 +423,7 @@ def score_from_parts(
     readable, labels = as_pair(predictions, labels)
     mean = as_point(readable)[0]
     for name, part in (("distance", distance), ("imprecision", imprecision)):
-        require_one_each(tuple(part.shape), len(mean), f"`{name}`")
+        require_one_each(tuple(np.shape(part)), len(mean), f"`{name}`")
     answers, reading = _answers(mean, target_of(mean, labels))
     columns = {"distance": distance, "imprecision": imprecision, **answers}
     return _summarised(type(readable).__name__, columns, float(tradeoff), settings or {}, (*notes, *reading))

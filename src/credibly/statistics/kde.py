@@ -20,7 +20,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from credibly._arrays.errors import require
+from credibly._arrays.errors import is_number, require
 from credibly._arrays.namespace import Array, is_numpy, namespace
 from credibly.predictions import Predictions, Rows, as_point
 from credibly.statistics.kernels import as_number, check_bandwidth, spaced_probs
@@ -111,7 +111,12 @@ class KdeCe(SmoothedError):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        require(1 <= self.p < float("inf"), "must be at least 1 and finite", "Use 1 or 2.", p=self.p)
+        require(
+            is_number(self.p) and 1 <= self.p < float("inf"),
+            "must be at least 1 and finite",
+            "Use 1 or 2.",
+            p=self.p,
+        )
 
     def deviation(self, estimate: Array, probs: Array) -> Array:
         """sum_c |E_c - f_c|^p."""
@@ -172,7 +177,12 @@ class KlCe(SmoothedError):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        require(0 <= self.clip < 1, "must be at least 0 and below 1", "Use 0 for none.", clip=self.clip)
+        require(
+            is_number(self.clip) and 0 <= self.clip < 1,
+            "must be at least 0 and below 1",
+            "Use 0 for none.",
+            clip=self.clip,
+        )
 
     def size_of_terms(self, logs: Array) -> float:
         """Of logarithms, which are subtracted."""

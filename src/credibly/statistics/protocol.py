@@ -406,7 +406,7 @@ class Statistic(ABC):
             return dataclasses.replace(self, **settings)
         except CrediblyError:
             raise
-        except (TypeError, ValueError) as error:  # a text or None where a number is compared
+        except (TypeError, ValueError, RuntimeError) as error:  # a text, None or a tensor, not a number
             got = ", ".join(f"{name}={value!r}" for name, value in settings.items())
             raise InputTypeError(
                 f"the settings of `{self.name}`",

@@ -416,6 +416,13 @@ row(
     said="--classes no,yes",
 )
 row(
+    S,
+    "`score` and labels `True`, `False`",
+    table({"label": np.array(["False", "True"])[Y2], "score": P1}),
+    number=A2,
+    note="text of True and False",
+)
+row(
     S, "`p_yes` and labels `no`, `yes`", table({"label": np.array(["no", "yes"])[Y2], "p_yes": P1}), number=A2
 )
 for word in ("prob_0", "p_neg", "prob_no"):
@@ -1029,6 +1036,12 @@ row(
     note="quantiles at",
     said="--levels 0.05,0.95",
 )
+row(
+    S,
+    "`ds, yhat, yhat_lower, yhat_upper, y`",
+    table({"ds": IDS, "yhat": MEAN, "yhat_lower": Q[0.05], "yhat_upper": Q[0.95], "y": REAL}),
+    refused="name their ends `lower` and `upper`.*claimed=0.9",
+)
 for names in (
     ("q_0.05", "q_0.5", "q_0.95"),
     ("q05", "q50", "q95"),
@@ -1127,6 +1140,14 @@ row(
     table(ENDS | {"y": REAL}, claimed=0.9),
     number=HELD,
     note="intervals of a real value with a claimed coverage",
+    said="--claimed 0.9",
+)
+row(
+    S,
+    "`lower_90, upper_90, y`",
+    table({"lower_90": Q[0.05], "upper_90": Q[0.95], "y": REAL}, claimed=0.9),
+    number=HELD,
+    note="the columns lower and upper of '90' are read as the ends",
     said="--claimed 0.9",
 )
 row(

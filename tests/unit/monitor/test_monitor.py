@@ -424,6 +424,8 @@ def test_bad_input_is_refused() -> None:
 
 def test_files_that_hold_no_state_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "state.json"
+    with pytest.raises(cr.FileError, match="there is no such file"):
+        cr.Monitor.load(path)
     texts = {"{": "JSON", "[1]": "must be a JSON object", '{"format": "x"}': "must say"}
     for text, words in texts.items():
         path.write_text(text)

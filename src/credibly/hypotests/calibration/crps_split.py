@@ -87,6 +87,7 @@ def decompose_crps(
     predictions, batch = data.predictions, data.batch
     crps.require_predictions(predictions)
     assert isinstance(predictions, RealPredictions)
+    crps.require_labels(batch)
     y = to_host(batch.values)[0].astype(np.float64)
     n = len(y)
     if isinstance(predictions, Quantiles):

@@ -82,7 +82,8 @@ def joint_test(
     >>> cr.hypotests.joint_test(draws, labels, rng=0).rejects(0.05)
     True
     """
-    names = [statistics] if isinstance(statistics, str) else list(statistics)
+    several = hasattr(statistics, "__iter__") and not isinstance(statistics, str)
+    names: list[Any] = list(statistics) if several else [statistics]
     for name in names:
         one_of("`statistics`", name, tuple(STORIES))
     draws, seen = as_joint(predictions, labels)

@@ -83,6 +83,7 @@ def replicate_test(
     """
     several = isinstance(statistics, Sequence) and not isinstance(statistics, str)
     choices: Sequence[Any] = statistics if several else [statistics]  # type: ignore[assignment]
+    require(len(choices) > 0, "must name at least one", "Name one.", statistics=statistics)
     require_type(
         rule is None or callable(rule), "must be a function", "Pass `rule(observed, null)`.", rule=rule
     )
