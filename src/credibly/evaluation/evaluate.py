@@ -237,7 +237,13 @@ def evaluate(
     if parts["audit"] is not None:
         remarks += unsaid(parts["audit"].notes, survey.notes, drawn)
     if parts["recalibration"] is not None:
+        previewed = parts["recalibration"].n
         remarks += [f"recalibrations: {note}" for note in unsaid(parts["recalibration"].notes, survey.notes)]
+        if previewed < rows.n:
+            remarks.append(
+                f"recalibrations: fitted and tested on {previewed} of {rows.n} instances, drawn at random "
+                "with the seed (`recalibration_report` takes all)"
+            )
     split = parts["decomposition"]
     if isinstance(split, CrpsDecomposition) and split.n < rows.n:
         remarks.append(

@@ -53,6 +53,7 @@ from credibly.selection import epistemic_score
 from credibly.selection.score import spaced_rows
 from credibly.statistics import Statistic, picp, risk_coverage_curve
 from credibly.statistics.regression import central_interval
+from credibly.statistics.subsampled import random_rows
 
 MOST_ORDERED = 200_000
 """Instances whose order by confidence is looked at; of more a random part under the seed."""
@@ -398,6 +399,8 @@ PREVIEW_RESAMPLES = 199
 """Replicates of a recalibration that nobody asked for: its p-values are exact with any number."""
 MOST_FITTED = 20_000
 """Rows that are taken into memory to fit recalibrations to them."""
+MOST_PREVIEWED = 100_000
+"""Instances that the preview of a repair looks at: on more of them only its last digit would change."""
 
 
 def _recalibration_applies(rows: Rows, work: Work) -> str | None:
@@ -460,14 +463,16 @@ def _attribute(whole: Dataset, work: Work, name: str) -> HostArray:
 def _run_recalibration(rows: Rows, work: Work) -> RecalibrationReport:
     whole = cast(Dataset, rows.loaded(MOST_FITTED))
     asked = work.recalibrate
-    some = whole.predictions
     methods, measured = _preview(whole, work) if asked is None else (asked, None)
     by = None if asked is not None else work.found["diagnosis"].repair.by
     groups = whole.groups if asked is not None else None if by is None else _attribute(whole, work, by)
+    if asked is None and len(whole) > MOST_PREVIEWED:
+        part = random_rows(len(whole), MOST_PREVIEWED, work.seed)
+        whole, groups = whole.take(part), None if groups is None else groups[part]
     with warnings.catch_warnings():  # what was read into the data stands in the notes of the methods
         warnings.simplefilter("ignore", UserWarning)
         report = recalibration_report(
-            some,
+            whole.predictions,
             whole.observed,
             methods,
             clusters=whole.clusters,
@@ -476,7 +481,7 @@ def _run_recalibration(rows: Rows, work: Work) -> RecalibrationReport:
             features=None if asked is None else whole.features,
             groups=groups,
             n_bins=work.n_bins,
-            n_resamples=_draws_of_recalibration(work, some),
+            n_resamples=_draws_of_recalibration(work, whole.predictions),
             rng=work.seed,
             progress=lambda done, total: work.tell("recalibrations", done, total),
         )

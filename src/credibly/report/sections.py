@@ -462,8 +462,9 @@ RECALIBRATION_METHOD = MethodNote(
 def recalibration_section(report: RecalibrationReport, evaluation: Evaluation) -> Section:
     """Return the section about each method before and after."""
     fitted = {name: method for name, method in report.methods.items() if method.failure is None}
+    of_which = "all" if report.n == evaluation.predictions.n else f"these {report.n}"
     tables = tuple(
-        (f"{name}: {method.description} when fitted on all instances", _change_table(method))
+        (f"{name}: {method.description} when fitted on {of_which} instances", _change_table(method))
         for name, method in fitted.items()
     )
     return Section(

@@ -243,10 +243,16 @@ class CellStatistic(LinearStatistic):
         xp = namespace(mean)
         size, gap = sums["size"][0, :], sums["observed"][0, :] - sums["expected"][0, :]
         gap = like(gap / positive(size), mean)
-        deviation = terms.added(labels)[0, ...] - mean
-        cells = xp.astype(xp.reshape(terms.cell, (-1,)), xp.int64)
-        row_gap = xp.reshape(xp.take(gap, cells, axis=0), deviation.shape)
-        return xp.mean(row_gap * (2.0 * deviation - row_gap), axis=1)
+        cell: Any = terms.cell
+        added, (n, m) = terms.added(labels)[0, ...], mean.shape
+
+        def of_rows(rows: slice) -> Array:
+            cells = xp.astype(xp.reshape(cell[rows, :], (-1,)), xp.int64)
+            row_gap = xp.reshape(xp.take(gap, cells, axis=0), (-1, m))
+            return xp.mean(row_gap * (2.0 * (added[rows, :] - mean[rows, :]) - row_gap), axis=1)
+
+        step = max(1, CACHE_ELEMENTS // m) if is_numpy(mean) else n
+        return xp.concat([of_rows(rows) for rows in tiles(n, step)])
 
     def size_of_terms(self, n: int, n_cells: int) -> float:
         """Return 1: an error is the difference of two shares."""

@@ -18,6 +18,7 @@ from credibly.hypotests.resampling.loop import Resampled, Target
 from credibly.hypotests.resampling.replicates import consistent
 from credibly.hypotests.resampling.requests import Asking, Request
 from credibly.predictions import Rows
+from credibly.report.sections import recalibration_section
 from credibly.statistics.protocol import Bound
 
 PROBS = np.random.default_rng(0).dirichlet(np.ones(3), size=60)
@@ -167,3 +168,28 @@ def test_what_the_tests_refuse_is_not_checked(monkeypatch: pytest.MonkeyPatch) -
     assert set(one.tests) == set(one.check.bayesian.checks) == {"rmse"}
     assert dict(one.not_run)["test of crps"] == "it must be finite, it is not"
     assert one.check.bayesian.checks["rmse"].pvalue == both.check.bayesian.checks["rmse"].pvalue
+
+
+def test_the_preview_of_a_repair_looks_at_a_part_of_large_data(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(3)
+    logits = 2 * rng.normal(size=(1500, 3))
+    labels = (logits + rng.gumbel(size=(1500, 3))).argmax(axis=1)
+    overconfident = cr.Point.from_logits(2 * logits)
+    groups = np.repeat(["a", "b"], 750)
+    whole = cr.evaluate(overconfident, labels, groups=groups, n_resamples=19)
+    monkeypatch.setattr("credibly.evaluation.stages.MOST_PREVIEWED", 1000)
+    part = cr.evaluate(overconfident, labels, groups=groups, n_resamples=19)
+    assert whole.recalibration is not None
+    assert part.recalibration is not None
+    assert (whole.recalibration.n, part.recalibration.n) == (1500, 1000)
+    assert any("fitted and tested on 1000 of 1500 instances" in note for note in part.notes)
+    assert part.diagnosis == whole.diagnosis
+    assert part.estimates == whole.estimates
+    changes = [found.recalibration.methods["temperature"].changes["log_loss"] for found in (whole, part)]
+    full, small = (change.difference for change in changes)
+    assert abs(small.value - full.value) < 4 * small.stderr
+    title = recalibration_section(part.recalibration, part).tables[0][0]
+    assert title.endswith("when fitted on these 1000 instances")
+    named = cr.evaluate(overconfident, labels, n_resamples=19, recalibrate=["temperature"])
+    assert named.recalibration is not None
+    assert named.recalibration.n == 1500

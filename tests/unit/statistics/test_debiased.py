@@ -108,3 +108,21 @@ def test_sparse_bins_have_no_interval() -> None:
     more = np.tile(probs[:2], (10, 1))
     assert statistic(more, [0, 1] * 10).stderr > 0
     assert cr.decompose_brier(more, [0, 1] * 10, n_bins=10).refinement.stderr > 0
+
+
+def test_influence_of_many_rows_is_that_of_all_at_once() -> None:
+    # 2 g d - g^2, averaged over the classes of a row; more rows than one tile holds
+    n, k, bins = 9000, 10, 5
+    rng = np.random.default_rng(4)
+    probs, labels = rng.dirichlet(np.ones(k), size=n), rng.integers(k, size=n)
+    statistic = cr.classwise_ece.with_(p=2, debiased=True, n_bins=bins)
+    hits = labels[:, None] == np.arange(k)
+    deviation, gap = hits - probs, np.zeros((n, k))
+    cell = np.minimum(np.ceil(probs * bins).astype(int) - 1, bins - 1)
+    for c in range(k):
+        for j in range(bins):
+            rows = cell[:, c] == j
+            gap[rows, c] = deviation[rows, c].mean() if rows.any() else 0.0
+    influence = (gap * (2 * deviation - gap)).mean(axis=1)
+    expected = influence.std(ddof=1) / math.sqrt(n)
+    assert statistic(probs, labels).stderr == pytest.approx(expected, rel=1e-12)
