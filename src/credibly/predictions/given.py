@@ -94,10 +94,8 @@ def _rows_of(predictions: Any, labels: Any, arguments: dict[str, Any], classes: 
     if isinstance(predictions, Rows):
         require_no_labels(labels, arguments["weights"])
         for name in ("groups", "features", "clusters"):
-            if arguments[name] is not None:
-                raise InputError(
-                    f"`{name}`", "come with the chunks", "got them as an argument too", "Give them to `scan`."
-                )
+            rule, value = "come with the chunks", arguments[name]
+            require(value is None, rule, "Give them to `scan`.", **{name: value})
         return predictions
     if not isinstance(predictions, Predictions) and is_source(predictions):
         columns = {

@@ -185,11 +185,7 @@ def numbered_classes(
 
 
 def from_table(
-    table: Array,
-    names: Sequence[str] | None,
-    n_classes: int,
-    classes: Sequence[str] | None,
-    notes: list[str],
+    table: Array, names: Sequence[str] | None, n_classes: int, classes: Sequence[str] | None, notes: list[str]
 ) -> Any:
     """Return a table of labels (n, c) as one class per row, or as counts over raters.
 

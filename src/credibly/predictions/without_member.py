@@ -7,6 +7,7 @@ of all, and quantiles move little from those of the whole.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from typing import Any
 
@@ -60,6 +61,13 @@ class _Without:
         """Select instances."""
         return type(self).of(self.whole[rows], self.member)  # type: ignore[attr-defined]
 
+    def replace_rows(self, **arrays: Array) -> Any:
+        """Return the others over other, already valid rows, as plain predictions of their kind."""
+        kind = type(self.whole)
+        plain = object.__new__(kind)
+        plain._set(**{field.name: getattr(self, field.name) for field in dataclasses.fields(kind)})
+        return plain.replace_rows(**arrays)
+
 
 def _others(whole: Any, member: int, array: Array, axis: int = 1) -> Array:
     """Return the parts of an array, along the axis of the members, that are not the member's."""
@@ -89,12 +97,6 @@ class WithoutMember(_Without, Ensemble):
 
     def __len__(self) -> int:
         return len(self.whole)
-
-    def replace_rows(self, **arrays: Array) -> Ensemble:  # type: ignore[override]
-        """Return the others over other, already valid rows, as an ensemble of their own."""
-        plain = Ensemble._trusted(self.probs)
-        plain._set(weights=self.weights, logits=None, notes=self.notes, classes=self.classes)
-        return plain.replace_rows(**arrays)
 
     @property
     def n_members(self) -> int:
@@ -174,12 +176,6 @@ class WithoutNormal(_Without, Gaussian):
         )
         return result
 
-    def replace_rows(self, **arrays: Array) -> Gaussian:  # type: ignore[override]
-        """Return the others over other, already valid rows, as a mixture of their own."""
-        plain = object.__new__(Gaussian)
-        plain._set(mean=self.mean, std=self.std, weights=self.weights, notes=self.notes)
-        return plain.replace_rows(**arrays)
-
     @property
     def share(self) -> float:
         """Weight of the member that is left out."""
@@ -246,12 +242,6 @@ class WithoutDraws(_Without, Samples):
         values = _others(whole, member, whole.values)
         result._set(values=values, whole=whole, member=member, notes=whole.notes, index=None, memo={})
         return result
-
-    def replace_rows(self, **arrays: Array) -> Samples:  # type: ignore[override]
-        """Return the others over other, already valid rows, as draws of their own."""
-        plain = object.__new__(Samples)
-        plain._set(values=self.values, notes=self.notes)
-        return plain.replace_rows(**arrays)
 
     def pooled(self) -> Array:
         """Return the draws that are left in order."""

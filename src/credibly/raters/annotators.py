@@ -61,12 +61,7 @@ def annotations_of(counts: Any, what: str) -> tuple[HostArray, HostArray, tuple[
     """Return who gave which label, (n, r) with -1 for none, and the names of the raters."""
     tallies_of(counts)
     if counts.rater_of is None or counts.label_of is None or counts.rater_names is None:
-        raise UnsupportedError(
-            what,
-            "needs to know who gave which label",
-            "these counts do not",
-            _KEEP,
-        )
+        raise UnsupportedError(what, "needs to know who gave which label", "these counts do not", _KEEP)
     return counts.rater_of, counts.label_of, counts.rater_names
 
 
@@ -163,11 +158,7 @@ def rater_test(
 
 
 def crossed_error(
-    error: dict[str, Any],
-    counts: LabelCounts,
-    mean: HostArray,
-    pairs: float,
-    labels: float = 0.0,
+    error: dict[str, Any], counts: LabelCounts, mean: HostArray, pairs: float, labels: float = 0.0
 ) -> dict[str, Any]:
     """Return the error of the mean of values (n,) over instances and raters, never below that of instances.
 

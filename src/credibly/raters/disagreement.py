@@ -28,7 +28,7 @@ from typing import Any
 
 from credibly._arrays.checks import find_rows
 from credibly._arrays.doors import checked
-from credibly._arrays.errors import InputTypeError, UnsupportedError
+from credibly._arrays.errors import UnsupportedError, require_type
 from credibly._arrays.namespace import Array, as_float64, namespace
 from credibly.predictions import ClassPredictions, Dataset, Dirichlet, Ensemble, Rows, as_point, as_rows
 from credibly.predictions.ensemble import weighted_mean
@@ -121,13 +121,9 @@ def decompose_disagreement(
     """
     rows = as_rows(predictions, counts, sample_weight, clusters=clusters, blocks=blocks)
     cut = Binned(n_bins, binning, closed)
-    if statistic is not None and not isinstance(statistic, RaterStatistic):
-        raise InputTypeError(
-            "`statistic`",
-            "must be a statistic of raters",
-            f"got {statistic!r}",
-            "Create one: `rater_statistic(function, order=3)`.",
-        )
+    fits = statistic is None or isinstance(statistic, RaterStatistic)
+    remedy = "Create one: `rater_statistic(function, order=3)`."
+    require_type(fits, "must be a statistic of raters", remedy, statistic=statistic)
     order = 2 if statistic is None else statistic.order
     population = Population(rows, order, mean_noted=False)
     notes = list(population.notes)

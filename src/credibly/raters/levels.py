@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -159,44 +159,34 @@ class Level:
 
     def totals(self, terms: TermFactors, refusals: Refusals = NO_REFUSALS) -> dict[str, Estimate]:
         """Return linear combinations of the means of a level without axes, by name."""
-        values, errors = self._combined(terms)
-        few, clustered = self._clustered(terms)
-        estimates = {}
-        for place, name in enumerate(terms):
-            error = None if errors is None else float(errors[place])
-            why = (refusals.get(name) or few) if error is not None else ONE_INSTANCE
-            if why is None and name == "calibration" and self.few_cells is not None and self.few_cells.any():
-                why = FEW_CELLS_REFUSAL
-            if why is None and name in self.skewness:
-                why = self._why_skewed(float(self.skewness[name]))
-            estimates[name] = Estimate(
-                name,
-                float(values[place]),
-                error,
-                self.n,
-                self.settings,
-                self.notes,
-                why,
-                **clustered[place],
-            )
-        return estimates
+        totals = {}
+        for name, value, error, why, _, clustered in self._parts(terms, refusals):
+            stderr = None if error is None else float(error)
+            shared = (self.n, self.settings, self.notes, why)
+            totals[name] = Estimate(name, float(value), stderr, *shared, **clustered)
+        return totals
 
-    def arrays(self, terms: TermFactors, refusals: Refusals = NO_REFUSALS) -> dict[str, Estimates]:
+    def arrays(self, terms: TermFactors) -> dict[str, Estimates]:
         """Return linear combinations of the means, entry by entry, by name."""
+        return {
+            name: Estimates(name, values, errors, self.n, why, refused, **clustered)
+            for name, values, errors, why, refused, clustered in self._parts(terms, NO_REFUSALS)
+        }
+
+    def _parts(self, terms: TermFactors, refusals: Refusals) -> Iterator[tuple[Any, ...]]:
+        """Yield names, values, errors, why there is no interval, for which entries, and facts of clusters."""
         values, errors = self._combined(terms)
         few, clustered = self._clustered(terms)
-        estimates = {}
         for place, name in enumerate(terms):
             error, refused = None if errors is None else errors[place], None
             why = (refusals.get(name) or few) if error is not None else ONE_INSTANCE
             if why is None and name == "calibration" and self.few_cells is not None and self.few_cells.any():
                 why, refused = FEW_CELLS_REFUSAL, self.few_cells
             if why is None and name in self.skewness:
-                every = [self._why_skewed(float(skewness)) for skewness in self.skewness[name]]
+                every = [self._why_skewed(float(skewness)) for skewness in self.skewness[name].ravel()]
                 refused = np.array([refusal is not None for refusal in every])
                 why = next((refusal for refusal in every if refusal is not None), None)
-            estimates[name] = Estimates(name, values[place], error, self.n, why, refused, **clustered[place])
-        return estimates
+            yield name, values[place], error, why, refused, clustered[place]
 
 
 def levels(

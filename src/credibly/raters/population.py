@@ -10,7 +10,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from credibly._arrays.errors import InputTypeError, UnsupportedError
+from credibly._arrays.errors import InputTypeError, UnsupportedError, require_type
 from credibly._arrays.namespace import Array, as_float64, namespace, tiles, to_host
 from credibly._arrays.notes import counted
 from credibly.predictions import (
@@ -70,13 +70,12 @@ class _Survey:
 
 def _survey(least: int, data: Dataset) -> _Survey:
     """Check rows, and count those with enough raters."""
-    if not isinstance(data.labels, (LabelCounts, Counts)):
-        raise InputTypeError(
-            "`counts`",
-            "must be LabelCounts: how many raters gave each label",
-            f"got {type(data.labels).__name__}",
-            "Wrap them: `LabelCounts(counts)`, or use one of its `from_` constructors.",
-        )
+    require_type(
+        isinstance(data.labels, (LabelCounts, Counts)),
+        "must be LabelCounts: how many raters gave each label",
+        "Wrap them: `LabelCounts(counts)`, or use one of its `from_` constructors.",
+        counts=data.labels,
+    )
     predictions = class_predictions(data)
     totals = to_host(_raters(data.batch.values[0, ...], axis=-1))
     enough = totals >= least

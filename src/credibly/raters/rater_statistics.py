@@ -22,7 +22,7 @@ from functools import cached_property
 import numpy as np
 
 from credibly._arrays.checks import require_integer
-from credibly._arrays.errors import InputError, InputTypeError
+from credibly._arrays.errors import InputError, require_type
 from credibly._arrays.namespace import Array, HostArray, as_float64, like, namespace
 from credibly.predictions import ClassPredictions, Dirichlet, Ensemble, as_point
 from credibly.predictions.ensemble import weighted_mean
@@ -69,11 +69,7 @@ class RaterStatistic:
 
 
 def rater_statistic(
-    function: Callable[[tuple[int, ...]], int],
-    *,
-    order: int,
-    n_values: int = 2,
-    name: str | None = None,
+    function: Callable[[tuple[int, ...]], int], *, order: int, n_values: int = 2, name: str | None = None
 ) -> RaterStatistic:
     """Make a statistic of the labels of a few raters, for `decompose_disagreement`.
 
@@ -102,10 +98,7 @@ def rater_statistic(
     >>> cr.raters.rater_statistic(unanimous, order=3).name
     'unanimous'
     """
-    if not callable(function):
-        raise InputTypeError(
-            "`function`", "must be callable", f"got {function!r}", "Pass `f(labels) -> bool`."
-        )
+    require_type(callable(function), "must be callable", "Pass `f(labels) -> bool`.", function=function)
     label = str(name or getattr(function, "__name__", type(function).__name__))
     order = require_integer(order, "order", 2)
     return RaterStatistic(function, order, require_integer(n_values, "n_values", 2), label)

@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 
-from credibly._arrays.errors import InputError, UnsupportedError, nearest
+from credibly._arrays.errors import UnsupportedError, nearest, require
 from credibly._arrays.namespace import HostArray
 from credibly.results.base import Result
 from credibly.results.estimates import Estimate, Estimates
@@ -79,10 +79,7 @@ class Agreement(Result):
                 "these counts do not, or there are too many raters and classes",
                 "Use `LabelCounts.from_annotations(ids, raters, labels, n_classes=k)`.",
             )
-        if rater not in self.raters:
-            raise InputError(
-                "`rater`", "must be one of the raters", f"got {rater!r}", nearest(rater, self.raters)
-            )
+        require(rater in self.raters, "must be one of the raters", nearest(rater, self.raters), rater=rater)
         table = self.confusions[self.raters.index(rater)]
         total = table.sum(axis=1, keepdims=True)
         return np.asarray(np.divide(table, total, out=np.full_like(table, np.nan), where=total > 0))

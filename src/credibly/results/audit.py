@@ -120,14 +120,11 @@ class AuditGroup(Result):
         return dataclasses.replace(self, verdict=word, explained_by=None)
 
     def __str__(self) -> str:
+        ends = f"{100 * self.low:+.1f} to {100 * self.high:+.1f} points"
         return (
             f"{self.group} (n = {self.n}): {self.words}, "
-            f"simultaneous interval {_range(self.low, self.high)}, adjusted p = {self.adjusted_pvalue:.3g}"
+            f"simultaneous interval {ends}, adjusted p = {self.adjusted_pvalue:.3g}"
         )
-
-
-def _range(low: float, high: float) -> str:
-    return f"{100 * low:+.1f} to {100 * high:+.1f} points"
 
 
 @dataclasses.dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from pathlib import Path
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 from credibly.results.base import Result
 from credibly.results.tests import Word
@@ -169,8 +169,6 @@ class MonitorResult(Result):
     notes : tuple of str
         What the reader must know.
     """
-
-    unwritten: ClassVar[tuple[str, ...]] = ()
 
     level: float
     hypothesis: str

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from credibly._arrays.checks import require_integer
-from credibly._arrays.errors import InputError
+from credibly._arrays.errors import require
 from credibly._arrays.namespace import HostArray
 from credibly._arrays.notes import counted
 from credibly.results.base import Result
@@ -90,13 +90,8 @@ def _class_name(label: int, class_names: Sequence[str] | None) -> str:
     """Return "whale", or "class 3" where classes have numbers."""
     if class_names is None:
         return f"class {label}"
-    if label >= len(class_names):
-        raise InputError(
-            "`class_names`",
-            f"must name class {label} too",
-            f"got {len(class_names)} names",
-            "Name every class.",
-        )
+    rule = f"must name class {label} too"
+    require(label < len(class_names), rule, "Name every class.", class_names=class_names)
     name = str(class_names[label])
     return f"class {name}" if name.isdigit() else name
 

@@ -170,9 +170,7 @@ def calibration_test(
     return omnibus_of(rows, resampled, seed, notes) if several else _results(rows, resampled, seed, notes)[0]
 
 
-def named_statistics(
-    statistics: str | Statistic | Sequence[str | Statistic],
-) -> tuple[list[Statistic], bool]:
+def named_statistics(statistics: str | Statistic | Sequence[str | Statistic]) -> tuple[list[Statistic], bool]:
     """Return the statistics that are asked for, and whether several are tested together."""
     named = OMNIBUS if isinstance(statistics, str) and statistics == "omnibus" else statistics
     several = isinstance(named, Sequence) and not isinstance(named, str)
@@ -209,11 +207,7 @@ def omnibus_of(
 
 
 def asking_consistency(
-    rows: Rows,
-    chosen: Sequence[Statistic],
-    n_resamples: int,
-    seed: Seed,
-    progress: Progress | None = None,
+    rows: Rows, chosen: Sequence[Statistic], n_resamples: int, seed: Seed, progress: Progress | None = None
 ) -> Asking[list[Resampled]]:
     """Evaluate statistics on labels drawn from the predictions, or on signs of the clusters of rows."""
     require_single(rows.example, "`calibration_test`", weighted=True)

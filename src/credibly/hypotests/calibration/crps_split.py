@@ -257,9 +257,7 @@ def _recalibrated(stated: HostArray, events: HostArray) -> HostArray:
 
 def _bracket(low: HostArray, high: HostArray, level: float, codes: HostArray | None) -> tuple[float, float]:
     """Return the lower limit of a mean that tends to be too small, and the upper of one too large."""
-    if len(low) < 2:
-        return 0.0, math.inf
-    if codes is not None and codes.max() + 1 < FEWEST_CLUSTERS:
+    if len(low) < 2 or (codes is not None and codes.max() + 1 < FEWEST_CLUSTERS):
         return 0.0, math.inf
     lower, upper = (_half(values, level, codes) for values in (low, high))
     return max(0.0, float(low.mean()) - lower), max(0.0, float(high.mean()) + upper)

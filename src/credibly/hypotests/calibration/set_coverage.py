@@ -478,17 +478,16 @@ def _tests(
             settings={"claimed": claimed, "seed": list(seed), "n_resamples": null.size - 1},
             n_clusters=None if clusters is None else clusters.number,
         )
-        exact: dict[str, Any] = {}
         if name == "set_coverage":
             low, high = result.acceptance_region
-            exact |= {"statistic_range": (0.0, 1.0), "acceptance_region": (max(0.0, low), min(1.0, high))}
-            if clusters is None:
-                exact |= {"pvalue": binomial_pvalue(int(covered.sum()), covered.size, claimed)}
-                exact |= {
-                    "pvalue_interval": None,
-                    "acceptance_region": accepted_shares(covered.size, claimed),
-                }
-        result = dataclasses.replace(result, **exact)
+            within = (max(0.0, low), min(1.0, high))
+            result = dataclasses.replace(result, statistic_range=(0.0, 1.0), acceptance_region=within)
+        if name == "set_coverage" and clusters is None:
+            pvalue = binomial_pvalue(int(covered.sum()), covered.size, claimed)
+            region = accepted_shares(covered.size, claimed)
+            result = dataclasses.replace(
+                result, pvalue=pvalue, pvalue_interval=None, acceptance_region=region
+            )
         made[name] = dataclasses.replace(result, adjusted_pvalue=max(float(together), result.pvalue))
     return made
 

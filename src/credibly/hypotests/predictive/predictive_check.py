@@ -248,10 +248,7 @@ def asking_check(
         factors={} if grouping is None else grouping.factors,
         limits=limits_of(stored, names, n_resamples, len(chosen) * (len(sizes) or 1)),
         notes=tuple(dict.fromkeys(notes)),
-        settings={
-            **settings,
-            "statistics": {statistic.name: statistic.settings() for statistic in chosen},
-        },
+        settings={**settings, "statistics": {statistic.name: statistic.settings() for statistic in chosen}},
         simulate_power=None
         if rows.loaded() is None or together is not None
         else partial(simulate_power, rows, tuple(chosen), totals),

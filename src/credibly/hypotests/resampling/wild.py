@@ -60,11 +60,7 @@ def signs(seed: Seed, reps: slice, number: int) -> HostArray:
 
 
 def sign_tiles(
-    seed: Seed,
-    number: int,
-    n_resamples: int,
-    bytes_per_replicate: int,
-    progress: Progress | None = None,
+    seed: Seed, number: int, n_resamples: int, bytes_per_replicate: int, progress: Progress | None = None
 ) -> Iterator[tuple[slice, HostArray]]:
     """Yield the `signs` of all replicates, (b, number), in tiles that fit the memory budget."""
     for reps in tiles(n_resamples, rows_within_budget(bytes_per_replicate, 0.25)):
