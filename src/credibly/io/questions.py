@@ -16,6 +16,7 @@ import numpy as np
 from credibly._arrays.errors import FileError, InputError, Remedy
 from credibly._arrays.namespace import HostArray
 from credibly._arrays.notes import Note, counted
+from credibly.io.answers import agreement, agreement_note, fallback_notes, read_answers, worded
 from credibly.io.logs import (
     CONFIDENCE_WORDS,
     CORRECT_WORDS,
@@ -28,15 +29,7 @@ from credibly.io.logs import (
     spelled,
 )
 from credibly.io.roles import LENGTH, ROLES, Content, ReadOptions
-from credibly.predictions.confidence import (
-    OUTCOMES,
-    agreement,
-    agreement_note,
-    fallback_notes,
-    outcomes_of,
-    read_answers,
-    worded,
-)
+from credibly.predictions.confidence import OUTCOMES, outcomes_of
 from credibly.predictions.given import ROUTINE
 from credibly.predictions.label_reading import numbers_of
 

@@ -68,6 +68,13 @@ class _Batch:
         values = self.values[:, rows, ...]
         return dataclasses.replace(self, values=values, weights=weights)  # type: ignore[type-var]
 
+    def take(self, rows: Array) -> Self:
+        """Return the labels of some rows, by their numbers."""
+        xp = namespace(self.values)
+        weights = None if self.weights is None else xp.take(self.weights, rows, axis=1)
+        values = xp.take(self.values, rows, axis=1)
+        return dataclasses.replace(self, values=values, weights=weights)  # type: ignore[type-var]
+
     def row_weights(self) -> HostArray:
         """Return the weights of the instances of one label vector, (n,), on the host; 1 without weights."""
         return np.ones(self.n) if self.weights is None else np.asarray(to_host(self.weights)[0])

@@ -33,6 +33,7 @@ from credibly._arrays.namespace import Array, as_float64, namespace
 from credibly.predictions import ClassPredictions, Dataset, Dirichlet, Ensemble, Rows, as_point, as_rows
 from credibly.predictions.ensemble import weighted_mean
 from credibly.raters.levels import PLUGIN_REFUSAL, Level, TermFactors
+from credibly.raters.loss import TERMS as LOSS_TERMS
 from credibly.raters.moments import Evidence, instances_last
 from credibly.raters.population import Population, class_predictions, ratings
 from credibly.raters.rater_statistics import BoundRaterStatistic, RaterStatistic
@@ -46,12 +47,8 @@ TERMS: TermFactors = {"expected": (1, 0, 0, 0), "calibration": (0, 0, 0, 1), "re
 SPREAD: TermFactors = {"predicted": (0, 1, 0, 0), "observed": (0, 0, 1, 0)}
 MEANS: TermFactors = {"expected": TERMS["expected"], "refinement": TERMS["refinement"], **SPREAD}
 FOUR: TermFactors = {
-    "expected": (1, 0, 0),
-    "epistemic": (0, 1, 0),
-    "irreducible": (1, -1, 0),
-    "calibration": (0, 0, 1),
-    "dispersion": (0, 1, -1),
-    "refinement": (1, 0, -1),
+    name: (expected, epistemic, calibration)
+    for name, (expected, epistemic, _, calibration) in LOSS_TERMS.items()
 }
 FOUR_MEANS: TermFactors = {name: factors for name, factors in FOUR.items() if name != "calibration"}
 PLUGIN_REFUSALS = {name: PLUGIN_REFUSAL for name in TERMS if name != "expected"}

@@ -97,7 +97,12 @@ class Result:
             part = getattr(self, name)
             if part is not None and kind not in kinds_of(self):
                 return part.plot(ax, kind=kind, label=label, **options)  # type: ignore[no-any-return]
-        return picture(self, kind, **options).draw(ax, label=label)
+        shown = self._drawn() if kind is None else self
+        return picture(shown, kind, **options).draw(ax, label=label)
+
+    def _drawn(self) -> Result:
+        """Return the result whose picture is drawn if none is named."""
+        return self
 
     def __str__(self) -> str:
         """Show every field on a line of its own, arrays and tables by their size."""

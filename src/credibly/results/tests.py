@@ -13,7 +13,6 @@ from credibly._arrays.namespace import HostArray
 from credibly.results.base import Result, Tail, WithPvalue, require_level
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from typing_extensions import TypeVar
 
     Known = TypeVar("Known", bound="Details", covariant=True, default="Details")
@@ -248,12 +247,8 @@ class HypotestResult(WithPvalue, Result, Generic[Known]):
         require_level(level)
         return self.details._sentence(self, level, class_names)
 
-    def plot(
-        self, ax: Axes | None = None, *, kind: str | None = None, label: str | None = None, **options: Any
-    ) -> Axes:
-        """Draw this test. See :meth:`Result.plot`."""
-        shown = self.details._drawn(self) if kind is None else self
-        return Result.plot(shown, ax, kind=kind, label=label, **options)
+    def _drawn(self) -> HypotestResult[Any]:
+        return self.details._drawn(self)
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything in JSON-safe types, with the fields of the details and the name of their type."""

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import credibly as cr
-from credibly.predictions.confidence import fallback_notes, read_answers
+from credibly.io.answers import fallback_notes, read_answers
 
 
 def test_a_confidence_below_one_half_is_not_flipped() -> None:

@@ -38,19 +38,12 @@ from credibly._arrays.errors import one_of
 from credibly._arrays.namespace import CACHE_ELEMENTS, Array, HostArray, namespace, tiles, to_host
 from credibly._arrays.philox import Seed, as_seed, takes_rng
 from credibly._arrays.standard_errors import mean_error
-from credibly.hypotests.calibration.reliability import (
-    central_band,
-    require_single_labels,
-    require_target,
-    wider,
-)
+from credibly.hypotests.calibration.reliability import central_band, require_curves, wider
 from credibly.hypotests.resampling.loop import label_tiles
-from credibly.hypotests.resampling.pvalues import require_resamples
 from credibly.hypotests.resampling.replicates import consistent
 from credibly.hypotests.resampling.wild import sign_tiles
 from credibly.predictions import ClassPredictions, Counts, Dataset, Labels, Point, Rows, as_rows
 from credibly.predictions.passes import detached
-from credibly.results.base import require_level
 from credibly.results.curves import CorpCurve
 from credibly.results.estimates import Estimate
 from credibly.statistics.binned import confidence_ece
@@ -179,12 +172,7 @@ def corp_curves(
     predictions = rows.example.predictions
     confidence_ece.require_predictions(predictions)
     assert isinstance(predictions, ClassPredictions)
-    for target in targets:
-        require_target(target, predictions.n_classes)
-    if level is not None:
-        require_single_labels(rows.example.batch, "a band")
-        require_level(level)
-        require_resamples(n_resamples)
+    require_curves(targets, predictions.n_classes, rows.example.batch, level, n_resamples)
     point, batch = gathered(rows)
     codes = rows.cluster_codes()
     every = [_Groups.of(point, target, codes) for target in targets]

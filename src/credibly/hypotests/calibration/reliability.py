@@ -117,12 +117,7 @@ def asking_curves(
     kinds: dict[str, BinnedError] = {"top": ConfidenceECE(**bins), "each": ClasswiseECE(**bins)}
     kinds["top"].require_predictions(predictions)
     assert isinstance(predictions, ClassPredictions)  # the errors take no others
-    for target in targets:
-        require_target(target, predictions.n_classes)
-    if level is not None:
-        require_single_labels(rows.example.batch, "the consistency band")
-        require_level(level)
-        require_resamples(n_resamples)
+    require_curves(targets, predictions.n_classes, rows.example.batch, level, n_resamples)
     needed = ["top" if target == "top_label" else "each" for target in targets]
     kinds = {name: error for name, error in kinds.items() if name in needed}
     planned = targets_of(list(kinds.values()), rows, finish=_frequency)
@@ -168,22 +163,24 @@ def _frequency(bound: Bound, state: State) -> Array:
         return state["observed"] / state["size"]
 
 
-def require_single_labels(labels: Labels, what: str) -> None:
-    """Raise for label counts: how much raters of one instance vary together is not in the predictions."""
-    if not isinstance(labels, Classes):
-        raise UnsupportedError(
-            what,
-            "needs one label per instance",
-            "got label counts",
-            "Pass `level=None` for the curve without a band.",
-        )
+def require_curves(
+    targets: Sequence[object], n_classes: int, labels: Labels, level: float | None, n_resamples: int
+) -> None:
+    """Raise unless targets are the top label or classes, and labels allow a band.
 
-
-def require_target(target: object, n_classes: int) -> None:
-    """Raise unless it is the top label or one of the classes."""
+    How much raters of one instance vary together is not in the predictions.
+    """
     rule = f'must be "top_label" or a class from 0 to {n_classes - 1}'
-    known = target == "top_label" or (is_whole(target) and 0 <= int(target) < n_classes)  # type: ignore[call-overload]
-    require(known, rule, "Name one class by its index.", target=target)
+    for target in targets:
+        known = target == "top_label" or (is_whole(target) and 0 <= int(target) < n_classes)  # type: ignore[call-overload]
+        require(known, rule, "Name one class by its index.", target=target)
+    if level is None:
+        return
+    if not isinstance(labels, Classes):
+        remedy = "Pass `level=None` for the curve without a band."
+        raise UnsupportedError("a band", "needs one label per instance", "got label counts", remedy)
+    require_level(level)
+    require_resamples(n_resamples)
 
 
 def wider(

@@ -326,9 +326,10 @@ def _mean(name: str, values: HostArray, method: Any, codes: HostArray | None) ->
         return Estimate(name, float("inf"), None, n, {}, (), refusal, method)
     if codes is not None:
         return Estimate(name, float(values.mean()), n=n, **mean_error(values, codes, size=0.0))
-    stderr = float(values.std(ddof=1) / np.sqrt(n)) if n > 1 else None
-    alone = None if stderr is not None else ONE_INSTANCE
-    return Estimate(name, float(values.mean()), stderr, n, {}, (), alone, method)
+    if n < 2:
+        return Estimate(name, float(values.mean()), None, n, {}, (), ONE_INSTANCE, method)
+    stderr = float(values.std(ddof=1) / np.sqrt(n))
+    return Estimate(name, float(values.mean()), stderr, n, interval_method=method)
 
 
 def _numbered(sizes: HostArray) -> tuple[HostArray, HostArray]:

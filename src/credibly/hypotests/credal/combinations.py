@@ -131,14 +131,9 @@ def features_as_tested(features: Any, n_features: int | None, predictions: Any) 
     """Return the features of other instances; None where the test had none, `wanted` columns otherwise."""
     rule = "were not given to the test, which depends on the sets themselves"
     require(features is None or n_features is not None, rule, "Leave them out.", features=features)
-    rule = f"are needed: the test learned from {n_features} features"
-    require(
-        features is not None or n_features is None,
-        rule,
-        "Pass the features of these instances.",
-        features=features,
-    )
     if features is None:
+        rule = f"are needed: the test learned from {n_features} features"
+        require(n_features is None, rule, "Pass the features of these instances.", features=features)
         return None
     columns = check_features(features, as_class_predictions(predictions))
     rule = f"must have {n_features} columns, as in the test"

@@ -209,12 +209,7 @@ def _tested(task: WeightsTask, fits: Sequence[PartFit]) -> tuple[Point, Classes,
     rows = like(np.sort(tests), task.points.probs)
     tested_probs = [xp.take(fit.probs, like(fit.part.test, task.points.probs), axis=0) for fit in fits]
     tested = Point._trusted(xp.take(xp.concat(tested_probs, axis=0), order, axis=0))
-    return tested, _labels_at(task.observed, rows), rows, order
-
-
-def _labels_at(labels: Classes, rows: Array) -> Classes:
-    xp = namespace(labels.values)
-    return Classes(xp.take(labels.values, rows, axis=1), labels.n_classes)
+    return tested, task.observed.take(rows), rows, order
 
 
 def _resampled(task: WeightsTask, fit: PartFit) -> HypotestResult:
@@ -264,7 +259,7 @@ def _refitted(
                 again.append(refitted)
                 unfinished += left
             # (reps, tested, k)
-            yield xp.take(xp.concat(again, axis=1), order, axis=1), _labels_at(drawn, rows)
+            yield xp.take(xp.concat(again, axis=1), order, axis=1), drawn.take(rows)
 
     values = values_of_pairs(bounds, pairs(), task.n_resamples + 1, task.progress)
     return task.result(bounds, values), unfinished, kept

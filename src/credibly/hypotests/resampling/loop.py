@@ -187,7 +187,7 @@ class Job:
 
     def labels(self, batch: Any) -> Any:
         """Return the labels of its rows."""
-        return batch if self.rows is None else _selected(batch, self.rows)
+        return batch if self.rows is None else batch.take(self.rows)
 
 
 def jobs_of(
@@ -213,7 +213,7 @@ def jobs_of(
                 if target.group not in inside:
                     continue
                 part = like(inside[target.group], labels.values)
-                predicted, labels = predictions[inside[target.group]], _selected(labels, part)
+                predicted, labels = predictions[inside[target.group]], labels.take(part)
             bound = bound_to(target.bind, predicted, labels)
             known[target.key] = Job(target, bound.for_replicates(labels, n_resamples), part)
         jobs.append(dataclasses.replace(known[target.key], target=target, place=place))
@@ -255,13 +255,6 @@ def _rows_of_groups(dataset: Dataset) -> dict[Any, HostArray]:
     order = np.argsort(group, kind="stable")
     parts = np.split(order, np.cumsum(np.bincount(group))[:-1])
     return dict(zip(levels.tolist(), parts, strict=True))
-
-
-def _selected(labels: Labels, rows: Array) -> Any:
-    """Return the same replicates of some instances."""
-    xp = namespace(labels.values)
-    weights = None if labels.weights is None else xp.take(labels.weights, rows, axis=1)
-    return dataclasses.replace(labels, values=xp.take(labels.values, rows, axis=1), weights=weights)
 
 
 def label_tiles(
@@ -333,8 +326,8 @@ def at_once(
     for reps, batch in label_tiles(observed, drawing, slice(0, n_resamples), lean=lean) if narrow else ():
         for job, state in states_of(narrow, batch):
             wishes[job.place].see(job.bound, state)
-        if progress is not None and not wide:
-            progress(reps.stop, n_resamples)
+        if not wide:
+            tell(progress, reps.stop, n_resamples)
     for part, job in enumerate(wide):
         assert drawing is not None
         report = share_of(progress, part, len(wide))
