@@ -12,6 +12,8 @@ import numpy as np
 from credibly._arrays.errors import InputError, Remedy, require
 from credibly._arrays.namespace import HostArray
 from credibly._arrays.notes import counted
+from credibly.predictions import Confidence, Dataset
+from credibly.predictions.confidence import OUTCOMES, outcomes_of
 
 _NUMBER = re.compile(
     r"(?:confidence|probability)?\s*[:=]?\s*(?P<number>[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?)"
@@ -29,6 +31,49 @@ REASONS = ("missing", "a refusal", "not a number", "several numbers", "outside 0
 _SAME = 0.05  # share of rows with one number, among numbers that hardly repeat, that a fallback explains
 _FEWEST = 20
 _LIKE_A_FALLBACK = "this looks like a fallback, not like the model's confidence"
+
+
+def of_answers(
+    answers: Sequence[Any], correct: Any, words: Mapping[str, float | None] | None, scale: float | None
+) -> Dataset:
+    """Return the answers that state a confidence, with their labels; see `Confidence.from_answers`."""
+    labels = outcomes_of(correct)
+    require(
+        len(labels) == len(answers),
+        f"must have one entry per answer ({len(answers)})",
+        "Pass answers first, then whether each is right.",
+        correct=labels,
+    )
+    stated, notes = read_answers(answers, words, scale)
+    keep = np.isfinite(stated)
+    return Dataset(
+        Confidence(stated[keep]),
+        labels[keep].astype(np.int64),
+        classes=OUTCOMES,
+        notes=(*notes, *fallback_notes(stated[keep & ~worded(answers, words)])),
+        ids=None if keep.all() else np.flatnonzero(keep),
+        dropped=int((~keep).sum()),
+    )
+
+
+def of_samples(samples: Sequence[Sequence[Any]], answers: Sequence[Any]) -> Dataset:
+    """Return how many samples agree, and whether they are right; see `Confidence.from_samples`."""
+    require(
+        len(samples) == len(answers) > 0,
+        "must have one list per right answer",
+        "Give the samples of each question as one list.",
+        samples=np.empty(len(samples)),
+    )
+    empty = [row for row, entry in enumerate(samples) if not any(comparable(sample) for sample in entry)]
+    if empty:
+        more = counted(len(empty), "question does", "questions do")
+        evidence = f"question {empty[0]} has none ({more} not)"
+        rule, remedy = "must have an answer for every question", "Leave out these questions."
+        raise InputError("`samples`", rule, evidence, remedy)
+    stated, leaders, ties = agreement(samples)
+    labels = [leader == comparable(right) for leader, right in zip(leaders, answers, strict=True)]
+    notes = agreement_note(stated, [len(replies) for replies in samples], ties)
+    return Dataset(Confidence(stated), np.array(labels, dtype=np.int64), classes=OUTCOMES, notes=tuple(notes))
 
 
 def comparable(answer: Any) -> str:

@@ -9,9 +9,7 @@ from typing import Any
 import numpy as np
 
 from credibly._arrays.checks import as_array, as_real, require_rows, require_shares
-from credibly._arrays.errors import InputError, require
 from credibly._arrays.namespace import Array, as_float64, is_numpy, namespace
-from credibly._arrays.notes import counted
 from credibly.predictions.point import Point
 
 OUTCOMES = ("wrong", "right")
@@ -103,27 +101,9 @@ class Confidence(Point):
         ([0.85, 0.7], '1 of 3 answers is left out, because it states no confidence: 1 a refusal')
         """
         # tach-ignore(what models write is read by the room above)
-        from credibly.io.answers import fallback_notes, read_answers, worded
-        from credibly.predictions.dataset import Dataset  # which checks labels against such predictions
+        from credibly.io.answers import of_answers
 
-        labels = outcomes_of(correct)
-        require(
-            len(labels) == len(answers),
-            f"must have one entry per answer ({len(answers)})",
-            "Pass answers first, then whether each is right.",
-            correct=labels,
-        )
-        stated, notes = read_answers(answers, words, scale)
-        keep = np.isfinite(stated)
-        confidence = cls(stated[keep])
-        return Dataset(
-            confidence,
-            labels[keep].astype(np.int64),
-            classes=OUTCOMES,
-            notes=(*notes, *fallback_notes(stated[keep & ~worded(answers, words)])),
-            ids=None if keep.all() else np.flatnonzero(keep),
-            dropped=int((~keep).sum()),
-        )
+        return of_answers(answers, correct, words, scale)
 
     @classmethod
     def from_samples(cls, samples: Sequence[Sequence[Any]], answers: Sequence[Any]) -> Any:
@@ -150,25 +130,9 @@ class Confidence(Point):
         ([0.67, 0.67], [1, 0])
         """
         # tach-ignore(what models write is read by the room above)
-        from credibly.io.answers import agreement, agreement_note, comparable
-        from credibly.predictions.dataset import Dataset
+        from credibly.io.answers import of_samples
 
-        require(
-            len(samples) == len(answers) > 0,
-            "must have one list per right answer",
-            "Give the samples of each question as one list.",
-            samples=np.empty(len(samples)),
-        )
-        empty = [row for row, entry in enumerate(samples) if not any(comparable(sample) for sample in entry)]
-        if empty:
-            more = counted(len(empty), "question does", "questions do")
-            evidence = f"question {empty[0]} has none ({more} not)"
-            rule, remedy = "must have an answer for every question", "Leave out these questions."
-            raise InputError("`samples`", rule, evidence, remedy)
-        stated, leaders, ties = agreement(samples)
-        labels = [leader == comparable(right) for leader, right in zip(leaders, answers, strict=True)]
-        notes = agreement_note(stated, [len(replies) for replies in samples], ties)
-        return Dataset(cls(stated), np.array(labels, dtype=np.int64), classes=OUTCOMES, notes=tuple(notes))
+        return of_samples(samples, answers)
 
     def _facts(self) -> str:
         return f"n={len(self)}"
