@@ -29,8 +29,8 @@ Every package was called as its users call it, by an adapter in `conformance/ada
   example is given, with the bridge that explains the other cases, if there is one.
 
 A verdict is about one release and one call. Other definitions are choices, many of them older than ours.
-"Wrong" may be our mistake in reading the documentation: please tell us. An adapter has about twenty lines
-and is easily corrected.
+"Wrong" may be our mistake in reading the documentation: please tell us. An adapter has a few lines per
+measure and is easily corrected.
 """
 
 NAMES_HEAD = """# What each package means by this name

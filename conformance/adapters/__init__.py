@@ -1,4 +1,4 @@
-"""One adapter per package: about twenty lines that call it as its users do."""
+"""One adapter per package: a few lines per measure that call it as its users do."""
 
 from __future__ import annotations
 

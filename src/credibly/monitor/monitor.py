@@ -52,6 +52,7 @@ _TRACE = 400
 _FIRST, _LATER = 0.4, 0.1
 """Weights of the groups of the first batch, and of all that come later."""
 _SHOWN, _LEAST = 4, 0.1
+_MOST_GROUPS = 1000
 _TOGETHER = (
     "labels of several batches waited in one process: they must be independent given what was known when "
     "they were predicted; otherwise use more `processes`"
@@ -234,7 +235,7 @@ class Monitor:
         ]
         for batch, seen in arrived:  # all labels are checked before one is kept
             if seen:
-                batch.rows(seen, self._classes)
+                batch.rows({**batch.known, **seen}, self._classes)
         for batch, seen in arrived:
             batch.labels = [seen.get(at, label) for at, label in enumerate(batch.labels)]
         self._pay_whole_batches()
@@ -502,7 +503,14 @@ class Monitor:
         columns = chunk.groups if isinstance(chunk.groups, Mapping) else {"": chunk.groups}
         masks = {}
         for name, column in columns.items():
-            levels, codes = np.unique(np.asarray(column).astype(str), return_inverse=True)
+            names = as_ids(column, len(chunk), "groups").astype(str)
+            levels, codes = np.unique(names, return_inverse=True)
+            require(
+                len(levels) <= _MOST_GROUPS,
+                f"must be at most {_MOST_GROUPS}",
+                "Use a coarser grouping; perhaps this column identifies single instances.",
+                groups=len(levels),
+            )
             for at, level in enumerate(levels.tolist()):
                 masks[f"{name}={level}" if name else level] = codes == at
         new = [name for name in masks if name not in self._weights]

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from credibly import predictions as kinds
+from credibly._arrays.errors import require
 from credibly._arrays.namespace import HostArray, is_array, to_host
 from credibly.monitor.process import cluster_codes
 from credibly.predictions import Dataset, LabelCounts, Predictions, Samples, as_rows
@@ -61,6 +62,11 @@ class Waiting:
         forgotten = set(self.forgotten)
         return {at: label for at, label in enumerate(self.labels) if at not in forgotten}
 
+    @property
+    def known(self) -> dict[int, Any]:
+        """Places and labels that have come."""
+        return {at: label for at, label in self.seen.items() if label is not None}
+
     def masks(self) -> dict[str, HostArray]:
         """Return which of the rows that are not forgotten are in every group that has some."""
         masks = {name: np.isin(list(self.seen), rows) for name, rows in self.groups.items()}
@@ -69,6 +75,12 @@ class Waiting:
     def rows(self, values: dict[int, Any], classes: tuple[str, ...] | None) -> Dataset:
         """Return the rows that have these labels, checked."""
         places, labels = np.array(list(values)), list(values.values())
+        require(
+            len({isinstance(label, list) for label in labels}) == 1,
+            "must be of one kind in a batch: counts of raters, or one label per row",
+            "Give all rows that were predicted together the same kind.",
+            labels=labels[0],
+        )
         observed = LabelCounts(np.array(labels)) if isinstance(labels[0], list) else np.array(labels)
         rows: Dataset = as_rows(_read(self.predictions)[places], observed, classes=classes).example
         clusters = None if self.clusters is None else np.array(self.clusters)[places]

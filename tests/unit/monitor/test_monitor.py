@@ -417,6 +417,18 @@ def test_bad_input_is_refused() -> None:
         cr.Monitor(processes=0)
     with pytest.raises(cr.InputError, match="level"):
         cr.Monitor(level=5)
+    for groups in (["a"], np.zeros((10, 2)), [None] * 10, np.full(10, np.nan)):
+        with pytest.raises(cr.InputError, match="`groups` must have"):
+            cr.Monitor().update(*stream(10), groups=groups)
+    with pytest.raises(cr.InputError, match="`groups` must be at most 1000; got 2000"):
+        cr.Monitor().update(*stream(2000), groups=range(2000))
+    rated = cr.Monitor()
+    rated.expect(stream(3)[0], ids=["a", "b", "c"])
+    rated.observe(["a"], cr.LabelCounts([[1, 0, 2]]))
+    with pytest.raises(cr.InputError, match="must be of one kind in a batch"):
+        rated.observe(["b", "c"], [0, 1])
+    rated.observe(["b", "c"], cr.LabelCounts([[3, 0, 0], [1, 1, 1]]))
+    assert rated.n == 3
     bayesian, ensemble = cr.Monitor(hypothesis="bayesian"), cr.Ensemble(np.full((4, 2, 2), 0.5))
     with pytest.raises(cr.UnsupportedError, match="clusters"):
         bayesian.update(ensemble, [0, 1, 0, 1], clusters=[0, 0, 1, 1])
