@@ -14,7 +14,7 @@ from credibly.cli import codes
 from credibly.cli.output import Cell, Output, Table, progress, with_flags
 from credibly.cli.reading import opened
 from credibly.cli.typed import Typed
-from credibly.evaluation import Evaluation, NumberRow, evaluate, number_rows
+from credibly.evaluation import Evaluation, Headline, NumberRow, evaluate, number_rows
 from credibly.evaluation.survey import MISREAD
 from credibly.evaluation.words import crps_in_words
 from credibly.hypotests.calibration.certificate import stated_events
@@ -25,6 +25,8 @@ from credibly.statistics import registered
 
 LEVEL = 0.05
 CONFLICT, NOT_SHOWN = "conflict", "not-shown"
+_OF_ONE_TEST = ("headline", "coverage", "where", "stated")
+"""What the findings are about that rest on the test of the headline."""
 
 ESTIMATE_COLUMNS = (
     "group",
@@ -64,7 +66,7 @@ def evaluate_file(typed: Typed) -> None:
         n = evaluation.predictions.n
         words = [crps_in_words(parts, n)] if isinstance(parts, CrpsDecomposition) else []
         output.notes([*([] if output.terminal else _misread(evaluation)), *words, *remarks(evaluation)])
-    leave(typed.fail_on, (finding.word for finding in evaluation.findings), shown=is_shown(evaluation))
+    leave(typed.fail_on, gated(evaluation, typed), shown=is_shown(evaluation))
 
 
 def run(data: Rows, typed: Typed, output: Output, files: Sequence[str] = (), **settled: Any) -> Evaluation:
@@ -154,6 +156,27 @@ def margin_of(data: Rows, typed: Typed) -> float:
             "Write 0.2 for a fifth of the stated frequency.",
         )
     return float(relative * stated_events(data))
+
+
+def gated(evaluation: Evaluation, typed: Typed) -> list[str]:
+    """Return the verdicts that a gate looks at: without those that the typed margin allows.
+
+    A fault of shares that is not shown to be beyond the margin is no conflict; for `not-shown` it is one
+    unless it is shown to be within. So are the parts of real values that rest on the same test.
+    """
+    asked = typed.margin is not None or typed.values.get("relative_margin") is not None
+    allowed = asked and evaluation.headline is not None and _is_allowed(evaluation.headline, typed.fail_on)
+    left_out = _OF_ONE_TEST if allowed else ()
+    return [finding.word for finding in evaluation.findings if finding.about not in left_out]
+
+
+def _is_allowed(headline: Headline, fail_on: str | None) -> bool:
+    """Tell whether the margin allows the fault of a headline."""
+    facts = headline.finding.facts
+    if facts.get("measure") not in ("confidence", "class", "coverage") or not facts.get("is_clear"):
+        return False
+    nearest, farthest = sorted(map(abs, facts["interval"]))
+    return bool((farthest if fail_on == NOT_SHOWN else nearest) < headline.margin)
 
 
 def is_shown(evaluation: Evaluation) -> bool:

@@ -8,7 +8,7 @@ from pathlib import Path
 from credibly._arrays.errors import InputError
 from credibly.calls.options import BY, DRAWS, FAIL_ON, MARGIN, RECALIBRATE, RELATIVE_MARGIN, STATISTIC
 from credibly.cli.comparing import comparison_remarks, require_place, run_comparison
-from credibly.cli.numbers import is_shown, leave, remarks, require_gate, run
+from credibly.cli.numbers import gated, is_shown, leave, remarks, require_gate, run
 from credibly.cli.output import Output
 from credibly.cli.reading import opened, require_elsewhere
 from credibly.cli.typed import Typed
@@ -47,7 +47,7 @@ def report_files(typed: Typed) -> None:
     with opened(file, typed, output) as data:
         evaluation = run(data, typed, output, files, out=str(target))
     _write(evaluation, target, typed.overwrite, output)
-    leave(typed.fail_on, (finding.word for finding in evaluation.findings), shown=is_shown(evaluation))
+    leave(typed.fail_on, gated(evaluation, typed), shown=is_shown(evaluation))
 
 
 def demo(typed: Typed) -> None:

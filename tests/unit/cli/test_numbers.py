@@ -339,6 +339,20 @@ def test_what_was_not_shown_fails_where_asked(credibly: Command, calibrated: Pat
         assert credibly(*gate, "not-shown", "--margin", 0.5).code == 0
 
 
+@pytest.mark.parametrize("verb", ["evaluate", "report"])
+def test_a_margin_lets_small_faults_pass(verb: str, credibly: Command, tmp_path: Path) -> None:
+    """A model that says 80 % and is right 72 % of the time: 8 points, 95 %: about 6 to 10."""
+    right = np.arange(2000) % 25 < 18
+    probs = np.where(np.arange(2000)[:, None] % 2 == [[0, 1]], 0.8, 0.2)
+    file = tmp_path / "sure.npz"
+    np.savez(file, probs=probs, y=np.where(right, np.arange(2000) % 2, 1 - np.arange(2000) % 2))
+    words = (verb, file, "--statistic", "brier", *FAST, "--fail-on")
+    assert credibly(*words, "conflict").code == 1
+    for margin, shown_beyond, shown_within in ((0.02, 1, 0), (0.08, 0, 0), (0.2, 0, 1)):
+        assert credibly(*words, "conflict", "--margin", margin).code == shown_beyond
+        assert credibly(*words, "not-shown", "--margin", margin).code == 1 - shown_within
+
+
 def test_a_relative_margin_is_a_share_of_the_stated_event(credibly: Command, churn: Path) -> None:
     ran = credibly("test", churn, "--relative-margin", 0.25)
     assert float(ran.rows[0]["margin"]) == pytest.approx(0.25 * (0.38 * 0.52 + 0.62 * 0.36))
