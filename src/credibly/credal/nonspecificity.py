@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from credibly.predictions import Belief, Point
 from credibly.results.base import Result
 
 MeasureName = Literal["hartley", "dubois_prade", "smets", "koerner", "pal"]
-MEASURES = ("hartley", "dubois_prade", "smets", "koerner", "pal")
+MEASURES: tuple[MeasureName, ...] = get_args(MeasureName)
 
 EXACT_CLASSES = 12  # up to here all events are quicker than 1024 random ones
 N_EVENTS = 1024

@@ -218,14 +218,8 @@ def uncertainty(
     predictions = as_predictions(predictions)
     if not isinstance(predictions, Dirichlet):
         predictions = as_set(predictions)  # refuses what is not a prediction of classes
-    fitting: dict[type, str] = {
-        Point: "entropy",
-        Ensemble: "entropy",
-        Intervals: "credal",
-        Dirichlet: "dirichlet",
-        Belief: "belief",
-    }
-    chosen = fitting[type(predictions)] if decomposition is None else decomposition
+    fitting: dict[type, str] = {Intervals: "credal", Dirichlet: "dirichlet", Belief: "belief"}
+    chosen = fitting.get(type(predictions), "entropy") if decomposition is None else decomposition
     one_of("`decomposition`", chosen, ("entropy", "credal", "dirichlet", "belief"))
     scale = log_base(base)
     if chosen == "credal":

@@ -55,11 +55,12 @@ from credibly.selection.real_models import ScoreRanking
 from credibly.selection.settings import ScoreMeasure
 from credibly.selection.standings import NEGLIGIBLE, Places, Ranking, Recommendation, places
 from credibly.statistics import Statistic
+from credibly.statistics.events import Events
 from credibly.statistics.linear import Linear
 from credibly.statistics.proper import ConfidenceGap
 from credibly.statistics.protocol import Plan, Story
 from credibly.statistics.registry import with_bins
-from credibly.statistics.terms import Events, Terms
+from credibly.statistics.terms import Terms
 
 CHEAP = ("accuracy", "log_loss", "confidence_gap", "brier", "confidence_ece")
 """Statistics of every model that are shown with its score."""

@@ -31,8 +31,8 @@ from credibly.hypotests import plan_labels
 from credibly.hypotests.calibration.certificate import average_gaps
 from credibly.predictions import ClassPredictions, Dataset, InMemory, RealPredictions, Rows
 from credibly.predictions.confidence import OUTCOMES
-from credibly.selection.score import spaced_rows
 from credibly.statistics import confidence_gap
+from credibly.statistics.kernels import spaced
 
 POWER = 0.8
 MOST_DIAGNOSED = 50_000
@@ -62,7 +62,7 @@ def _run_diagnosis(rows: Rows, work: Work) -> Diagnosis:
         scores = np.concatenate([[omnibus.statistic], omnibus.null_distribution])
         others = -np.log(10.0) * scores
     if rows.n > MOST_DIAGNOSED:
-        places = spaced_rows(rows.n, MOST_DIAGNOSED)
+        places = spaced(rows.n, MOST_DIAGNOSED)
         some, others = rows.take(places), None
         groups = some.groups if groups is None else _of_rows(groups, places)
         seen = InMemory(some)

@@ -16,8 +16,8 @@ from credibly.hypotests import calibration_test
 from credibly.predictions import ClassPredictions, Dataset, InMemory, RealPredictions, Rows
 from credibly.results.base import Result
 from credibly.selection.calibration_errors import CalibrationDifference, error_differences
-from credibly.selection.score import spaced_rows
 from credibly.statistics import Statistic, smooth_ece, truthful_ce
+from credibly.statistics.kernels import spaced
 from credibly.statistics.registry import with_bins
 
 LEVEL, N_RESAMPLES, MARGIN = 0.05, 999, 0.02
@@ -88,7 +88,7 @@ def calibration_errors(n_classes: int, n_bins: int) -> list[Statistic]:
 def seen_rows(models: Mapping[str, Rows]) -> dict[str, Dataset]:
     """Return the rows in memory that diagnoses and errors are computed on: all, or evenly spaced ones."""
     n = next(iter(models.values())).n
-    places = spaced_rows(n, MOST_DIAGNOSED) if n > MOST_DIAGNOSED else None
+    places = spaced(n, MOST_DIAGNOSED) if n > MOST_DIAGNOSED else None
     seen = {}
     for name, rows in models.items():
         whole = rows.loaded(MOST_DIAGNOSED) if places is None else rows.take(places)

@@ -50,8 +50,8 @@ from credibly.results.predictive import PredictiveCheck
 from credibly.results.recalibration import RecalibrationReport
 from credibly.results.scores import EpistemicScore
 from credibly.selection import epistemic_score
-from credibly.selection.score import spaced_rows
 from credibly.statistics import Statistic, picp, risk_coverage_curve
+from credibly.statistics.kernels import spaced
 from credibly.statistics.regression import central_interval
 from credibly.statistics.subsampled import random_rows
 
@@ -551,7 +551,7 @@ def _run_score(rows: Rows, work: Work) -> ScoreParts | None:
     if isinstance(some, Ensemble) and some.holds_drawn_labels:
         work.leave_out("unified score", DRAWN_LABELS)
         return None
-    part = rows.take(spaced_rows(rows.n, MOST_ROWS if len(work.classes) <= _FEW_CLASSES else FEW_ROWS))
+    part = rows.take(spaced(rows.n, MOST_ROWS if len(work.classes) <= _FEW_CLASSES else FEW_ROWS))
     try:
         with warnings.catch_warnings():  # what E depends on stands in the notes of the evaluation
             warnings.simplefilter("ignore", UserWarning)

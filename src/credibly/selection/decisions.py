@@ -147,7 +147,7 @@ def decision_costs(
     0.5
     """
     rows = as_rows(predictions, labels, clusters=clusters, blocks=blocks)
-    rows, predictions = class_rows(rows, "decision_costs")
+    predictions = some_classes(rows, "decision_costs")
     table = _cost_table(costs, predictions.n_classes)
     names = tuple(map(str, range(len(table)) if actions is None else actions))
     classes = rows.example.classes or tuple(map(str, range(predictions.n_classes)))
@@ -162,18 +162,21 @@ def decision_costs(
     of_chosen = np.take_along_axis(paid, chosen[None], axis=0)[0]
     fixed = int(paid.mean(axis=1).argmin())
     notes, codes = (*as_point(predictions)[1], read_as), rows.cluster_codes()
+    gap = expected - of_chosen
+    gap_by_action = {}
+    for place, name in enumerate(names):
+        taken = chosen == place
+        if taken.any():
+            codes_of_taken = None if codes is None else codes[taken]
+            gap_by_action[name] = _mean("gap", gap[taken], notes, codes_of_taken)
     return DecisionCosts(
         actions=names,
         chosen={name: int((chosen == place).sum()) for place, name in enumerate(names)},
         best_fixed=names[fixed],
         cost=_mean("cost", of_chosen, notes, codes),
         stated=_mean("stated", expected, notes, codes),
-        gap=_mean("gap", expected - of_chosen, notes, codes),
-        gap_by_action={
-            name: _mean("gap", (expected - of_chosen)[chosen == place], notes, _of(codes, chosen == place))
-            for place, name in enumerate(names)
-            if (chosen == place).any()
-        },
+        gap=_mean("gap", gap, notes, codes),
+        gap_by_action=gap_by_action,
         net_benefit=_mean("net_benefit", paid[fixed] - of_chosen, notes, codes),
         regret=_mean("regret", of_chosen - paid.min(axis=0), notes, codes),
         n=rows.n,
@@ -236,7 +239,7 @@ def murphy_curve(
     require_integer(n_points, "n_points", 1)
     require_level(level)
     rows = as_rows(predictions, labels, clusters=clusters, blocks=blocks)
-    rows, sample = class_rows(rows, "murphy_curve")
+    sample = some_classes(rows, "murphy_curve")
     known = is_whole(target) and 0 <= target < sample.n_classes
     rule = f"must be a class from 0 to {sample.n_classes - 1}"
     require(known, rule, "Name the class that one acts against.", target=target)
@@ -286,12 +289,12 @@ def _cluster_errors(
     return errors[0], errors[1]
 
 
-def class_rows(rows: Rows, what: str, *, labelled: bool = True) -> tuple[Rows, ClassPredictions]:
-    """Return rows of class predictions with one label each, and some of the predictions."""
+def some_classes(rows: Rows, what: str, *, labelled: bool = True) -> ClassPredictions:
+    """Return some of the predictions; raise unless they are of classes, with one label each."""
     sample = require_classes(rows.example.predictions, f"`{what}`", "Pass class predictions.")
     if labelled:
         require_one_label(rows.example.batch, f"`{what}`")
-    return rows, sample
+    return sample
 
 
 def _cost_table(costs: Any, n_classes: int) -> HostArray:
@@ -355,10 +358,6 @@ def _acted(chunk: Dataset, table: HostArray) -> tuple[HostArray, HostArray, Host
 def _event(chunk: Dataset, target: int) -> tuple[HostArray, HostArray]:
     probs = to_host(as_point(chunk.predictions)[0].probs).astype(np.float64)
     return probs[:, target], to_host(chunk.batch.values)[0] == target
-
-
-def _of(codes: HostArray | None, chosen: HostArray) -> HostArray | None:
-    return None if codes is None else codes[chosen]
 
 
 def _mean(name: str, values: HostArray, notes: tuple[str, ...], codes: HostArray | None) -> Estimate:

@@ -33,7 +33,7 @@ from credibly.credal.envelope import MAX_CLASSES
 from credibly.predictions import Belief, ClassPredictions, Confidence, Dataset, Point, as_point, as_rows
 from credibly.results.base import Result
 from credibly.results.estimates import Estimate
-from credibly.selection.decisions import class_rows
+from credibly.selection.decisions import some_classes
 from credibly.statistics.proper import top_label
 from credibly.statistics.risk_coverage import one_number_each
 
@@ -265,16 +265,20 @@ def detection(
     require_positive("`n_resamples`", n_resamples, "Try 399.")
     good = is_number(tpr) and 0 < tpr <= 1
     require(good, "must be above 0 and at most 1", "Write 0.95 for 95 %.", tpr=tpr)
-    rows, sample = class_rows(as_rows(predictions, labels), "detection", labelled=outliers is None)
-    events = (
-        np.concatenate(list(rows.map(_mistakes)))
-        if outliers is None
-        else _flags(outliers, rows.n, "outliers")
-    )
+    rows = as_rows(predictions, labels)
+    sample = some_classes(rows, "detection", labelled=outliers is None)
+    if outliers is None:
+        subject, what = "labels", "wrong answers"
+        events = np.concatenate(list(rows.map(_mistakes)))
+    else:
+        subject = what = "outliers"
+        flags = one_number_each(outliers, rows.n, "outliers")
+        rule = "must be true or false"
+        require(np.isin(flags, (0.0, 1.0)).all(), rule, "Pass booleans.", outliers=outliers)
+        events = flags == 1.0
     if events.all() or not events.any():
-        what = "wrong answers" if outliers is None else "outliers"
         raise InputError(
-            "`labels`" if outliers is None else "`outliers`",
+            f"`{subject}`",
             f"must include both {what} and others",
             f"all {rows.n} are alike",
             "Use more instances.",
@@ -285,7 +289,7 @@ def detection(
     names = {"seed": list(seed), "tpr": tpr, "n_resamples": n_resamples}
     scores = {name: _score(name, u, events, tpr, draws[name], names, codes) for name, u in values.items()}
     return Detection(
-        events="wrong answers" if outliers is None else "outliers",
+        events=what,
         scores=scores,
         n=rows.n,
         n_events=int(events.sum()),
@@ -308,18 +312,15 @@ def _measured(rows: Any, sample: ClassPredictions, by: Any) -> dict[str, HostArr
     chosen = list(known) if by is None else list(by) if isinstance(by, (list, tuple)) else [by]
     for name in chosen:
         one_of("`by`", name, known)
-    parts = list(
-        rows.map(
-            lambda chunk: [to_host(known[name](chunk.predictions)).astype(np.float64) for name in chosen]
-        )
-    )
-    return {
-        name: _with_ties(
-            np.concatenate([part[place] for part in parts]),
-            _CERTIFIED if name == "upper_entropy" else _ROUNDING,
-        )
-        for place, name in enumerate(chosen)
-    }
+
+    def of_chunk(chunk: Dataset) -> dict[str, HostArray]:
+        predictions: Any = chunk.predictions
+        return {name: to_host(known[name](predictions)).astype(np.float64) for name in chosen}
+
+    parts = list(rows.map(of_chunk))
+    values = {name: np.concatenate([part[name] for part in parts]) for name in chosen}
+    rounding = {"upper_entropy": _CERTIFIED}
+    return {name: _with_ties(u, rounding.get(name, _ROUNDING)) for name, u in values.items()}
 
 
 def _with_ties(u: HostArray, rounding: float) -> HostArray:
@@ -337,16 +338,6 @@ def _mistakes(chunk: Dataset) -> HostArray:
     return np.asarray(to_host(chunk.batch.values)[0] != answers)
 
 
-def _flags(values: Any, n: int, name: str) -> HostArray:
-    flags = one_number_each(values, n, name)
-    require(np.isin(flags, (0.0, 1.0)).all(), "must be true or false", "Pass booleans.", **{name: values})
-    return np.asarray(flags == 1.0)
-
-
-def _refused(error: dict[str, Any], why: str | None) -> dict[str, Any]:
-    return error if why is None else {**error, "interval_refusal": why}
-
-
 def _score(
     name: str,
     u: HostArray,
@@ -362,8 +353,9 @@ def _score(
     few = None
     if min(both) < FEWEST:
         few = f"intervals need {FEWEST} events and {FEWEST} others; got {both[0]} and {both[1]}"
+    refused = {} if few is None else {"interval_refusal": few}
     auroc_found, aupr_found = (
-        Estimate(kind, value, n=len(u), settings={"by": name}, **_refused(mean_error(influence, codes), few))
+        Estimate(kind, value, n=len(u), settings={"by": name}, **{**mean_error(influence, codes), **refused})
         for kind, value, influence in (("auroc", auroc, auroc_influence), ("aupr", aupr, aupr_influence))
     )
     alarms = _false_alarm(*_ordered(u), events, np.ones(len(u)), tpr)

@@ -60,22 +60,21 @@ def matched_models(models: dict[str, Rows]) -> dict[str, Rows]:
     memory to be joined, where they fit.
     """
     wholes = {name: rows.loaded() for name, rows in models.items()}
-    first, *others = wholes.values()
-    if first is None or any(whole is None for whole in others):
+    if any(whole is None for whole in wholes.values()):
         if _in_step(models):
             return models
         wholes = {name: rows.loaded(_rows_that_fit(rows)) for name, rows in models.items()}
-        first, *others = wholes.values()
-        if first is None or any(whole is None for whole in others):
+        if any(whole is None for whole in wholes.values()):
             raise InputError(
                 "the models",
                 "must have the same instances and classes in the same order when they are read in chunks",
                 "their ids or class names are in a different order, and the rows do not fit into memory",
                 "Sort the files by id, with the same columns in the same order.",
             )
+    first, *_ = wholes.values()
     made: dict[str, Rows] = {}
     for name, whole in wholes.items():
-        assert whole is not None
+        assert first is not None and whole is not None
         made[name] = models[name] if whole is first else InMemory(matched(whole, first, name))
     return made
 

@@ -18,7 +18,7 @@ from credibly._arrays.errors import InputError, InputTypeError, require, require
 from credibly._arrays.namespace import HostArray, rows_within_budget, tiles, to_host
 from credibly._arrays.notes import Note
 from credibly._arrays.philox import Seed, Stream, Uniforms, as_seed, takes_rng
-from credibly._arrays.progress import Progress
+from credibly._arrays.progress import Progress, tell
 from credibly._arrays.sums import count_cells
 from credibly.credal.sets import DIRICHLET_SAMPLES
 from credibly.predictions import ClassPredictions, Confidence, RealPredictions, Rows, as_rows
@@ -75,8 +75,7 @@ def bootstrap_means(
         if lost.any():
             hit = counts @ infinite[:, lost].astype(np.float64) > 0
             means[reps, lost] = np.where(hit, np.inf, means[reps][:, lost])
-        if progress is not None:
-            progress(reps.stop, n_resamples)
+        tell(progress, reps.stop, n_resamples)
     return means
 
 
@@ -88,6 +87,8 @@ def models_as_rows(
     mapping = isinstance(models, Mapping)
     require_type(mapping, "must be a mapping of names to predictions", remedy, models=models)
     require(models, "must hold at least one model", remedy, models=models)
+    distinct = len(set(map(str, models))) == len(models)
+    require(distinct, "must have names that are distinct as text", "Rename one.", models=list(models))
     by_name: dict[str, Rows] = {}
     n_classes: dict[str, int] = {}
     for name, predictions in models.items():
@@ -103,13 +104,6 @@ def models_as_rows(
                     "Use `Point`, `Ensemble`, `Intervals`, `Belief` or `Dirichlet`; for real values "
                     "`Gaussian`, `Samples` or `Quantiles`.",
                 ),
-            )
-        if str(name) in by_name:
-            raise InputError(
-                "names of models",
-                "must be distinct as text",
-                f"{str(name)!r} appears twice",
-                "Rename one.",
             )
         by_name[str(name)] = rows
         n_classes[str(name)] = sample.n_classes if isinstance(sample, ClassPredictions) else 0
@@ -145,18 +139,6 @@ def models_as_rows(
 
 def _sizes(name: str, n: int, n_classes: Mapping[str, int]) -> str:
     return f"{name!r} has n = {n}" + (f", k = {n_classes[name]}" if n_classes[name] else "")
-
-
-def refuse_for_reals(**settings: tuple[Any, Any]) -> None:
-    """Raise where a setting of the unified score, given with its default, was changed for proper scores."""
-    for name, (value, default) in settings.items():
-        if value != default:
-            raise InputError(
-                f"`{name}`",
-                "is a setting of the unified score of class predictions",
-                f"got {value!r} for a ranking by proper scores",
-                "Leave it out; `statistics=` names the scores.",
-            )
 
 
 def checked_tradeoffs(tradeoffs: Sequence[float]) -> tuple[float, ...]:
@@ -303,29 +285,29 @@ def rank_models(
     sources = models_as_rows(models, labels, clusters, blocks)
     require_level(level)
     n_resamples = require_integer(n_resamples, "n_resamples", 100)
-    real = isinstance(next(iter(sources.values())).example.predictions, RealPredictions)
-    if real or statistics is not None:
+    first, *_ = sources.values()
+    if statistics is not None or isinstance(first.example.predictions, RealPredictions):
         from credibly.selection.real_models import rank_real_models  # which bootstraps as is done here
 
-        refuse_for_reals(
-            tradeoffs=(tuple(tradeoffs), TRADEOFFS),
-            measure=(measure, None),
-        )
+        rule = "is a setting of the unified score of class predictions, not for a ranking by proper scores"
+        remedy = "Leave it out; `statistics=` names the scores."
+        require(tuple(tradeoffs) == TRADEOFFS, rule, remedy, tradeoffs=tradeoffs)
+        require(measure is None, rule, remedy, measure=measure)
         return rank_real_models(sources, statistics, n_resamples, level, as_seed(rng), progress)
     weights = checked_tradeoffs(tradeoffs)
     settings = checked_settings(tradeoff=1.0, measure=measure, n_samples=n_samples, rng=rng)
     for name, rows in sources.items():
         require_scorable(rows, name)
-    scores = _scores(sources, settings, None if progress is None else _scored_half(progress, n_resamples))
+    scores = _scores(sources, settings, n_resamples, progress)
     return _ranked(
         scores,
         averages,
         weights,
         level,
         {**settings.shown(), "n_resamples": n_resamples},
-        next(iter(sources.values())).cluster_codes(),
+        first.cluster_codes(),
         clusters_note(sources),
-        None if progress is None else _drawn_half(progress),
+        None if progress is None else lambda done, total: progress(total + done, 2 * total),
     )
 
 
@@ -426,16 +408,9 @@ def clusters_note(models: Models) -> tuple[str, ...]:
     return () if ids is None else (f"ties are decided by drawing {ids.levels.size} clusters of rows",)
 
 
-def _scored_half(progress: Progress, n_resamples: int) -> Progress:
-    """Tell of scores as the first half of one piece of work, of which the bootstrap is the second."""
-    return lambda done, total: progress(done * n_resamples // total, 2 * n_resamples)
-
-
-def _drawn_half(progress: Progress) -> Progress:
-    return lambda done, total: progress(total + done, 2 * total)
-
-
-def _scores(models: Models, settings: ScoreSettings, progress: Progress | None) -> dict[str, EpistemicScore]:
+def _scores(
+    models: Models, settings: ScoreSettings, n_resamples: int, progress: Progress | None
+) -> dict[str, EpistemicScore]:
     """Return the score of every model, one pass over its rows each."""
     scores: dict[str, EpistemicScore] = {}
     first: tuple[str, HostArray] | None = None  # soft targets are large: those of one model are kept
@@ -446,8 +421,7 @@ def _scores(models: Models, settings: ScoreSettings, progress: Progress | None) 
         if not isinstance(rows.example.predictions, Confidence):  # each model gives answers of its own
             require_same_labels(first, target)
         scores[name] = summed_up(scored)
-        if progress is not None:
-            progress(len(scores), len(models))
+        tell(progress, len(scores) * n_resamples // len(models), 2 * n_resamples)
     return scores
 
 

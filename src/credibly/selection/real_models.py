@@ -20,7 +20,7 @@ from credibly._arrays.errors import CrediblyError, InputError, nearest, require,
 from credibly._arrays.namespace import HostArray, to_host
 from credibly._arrays.notes import counted
 from credibly._arrays.philox import Seed
-from credibly._arrays.progress import Progress
+from credibly._arrays.progress import Progress, tell
 from credibly._arrays.standard_errors import mean_error
 from credibly.predictions import ClassPredictions, Dataset, Point, Predictions, RealPredictions, Rows, Samples
 from credibly.predictions.quantiles import at_levels, levels_note, shared_levels
@@ -143,21 +143,22 @@ def rank_real_models(
         first = first or (name, labels)
         require_same_labels(first, (name, labels))
         values[name] = np.concatenate([part[1] for part in parts], axis=1)
-        if progress is not None:
-            progress(done * n_resamples // len(models), 2 * n_resamples)
-    names = tuple(models)
-    rows_of_first = next(iter(models.values()))
-    codes = rows_of_first.cluster_codes()
+        tell(progress, done * n_resamples // len(models), 2 * n_resamples)
+    names, (rows_of_first, *_) = tuple(models), models.values()
+    codes, n = rows_of_first.cluster_codes(), rows_of_first.n
     notes += clusters_note(models)
     standings, estimates = {}, {name: {} for name in names}  # type: ignore[var-annotated]
     for at, statistic in enumerate(chosen):
         table = np.stack([values[name][at] for name in names], axis=1)
         score = chosen[statistic]
+        settings = score.settings()
         for name, column in zip(names, table.T, strict=True):
-            estimates[name][statistic] = _estimate(score, column, codes)
-        standings[statistic] = _standing(score, names, table, n_resamples, level, seed, codes)
-        if progress is not None:
-            progress(n_resamples + n_resamples * (at + 1) // len(chosen), 2 * n_resamples)
+            mean, error = float(column.mean()), mean_error(column, codes, score.term_size)
+            estimates[name][statistic] = Estimate(statistic, mean, n=n, settings=settings, **error)
+        draws = bootstrap_means(table, n_resamples, seed, None, codes)
+        order = places(names, table.mean(axis=0), draws, level, n, "smallest", score.term_size)
+        standings[statistic] = ScoreStanding(**vars(order), statistic=statistic)
+        tell(progress, n_resamples + n_resamples * (at + 1) // len(chosen), 2 * n_resamples)
     return ScoreRanking(
         names,
         standings,
@@ -281,28 +282,3 @@ def _contributions(
         assert isinstance(bound, Linear)
         rows.append(to_host(bound.contributions(labels))[0])
     return to_host(labels.values)[0], np.stack(rows)
-
-
-def _estimate(statistic: Statistic, values: HostArray, codes: HostArray | None) -> Estimate:
-    return Estimate(
-        statistic.name,
-        float(values.mean()),
-        n=len(values),
-        settings=statistic.settings(),
-        **mean_error(values, codes, statistic.term_size),
-    )
-
-
-def _standing(
-    statistic: Statistic,
-    names: tuple[str, ...],
-    table: HostArray,
-    n_resamples: int,
-    level: float,
-    seed: Seed,
-    codes: HostArray | None,
-) -> ScoreStanding:
-    """Return the order by the means of columns (n, m), and who is better beyond chance."""
-    draws = bootstrap_means(table, n_resamples, seed, None, codes)
-    order = places(names, table.mean(axis=0), draws, level, len(table), "smallest", statistic.term_size)
-    return ScoreStanding(**vars(order), statistic=statistic.name)

@@ -32,7 +32,6 @@ from credibly.credal.nonspecificity import EXACT_CLASSES
 from credibly.credal.sets import DIRICHLET_SAMPLES, CredalSet, as_set
 from credibly.predictions import (
     Classes,
-    ClassPredictions,
     Counts,
     Dataset,
     Dirichlet,
@@ -48,6 +47,7 @@ from credibly.predictions.dataset import joined_rows
 from credibly.results.scores import Dependence, EpistemicScore, Group, Spread
 from credibly.selection.settings import ScoreMeasure, ScoreSettings, checked_settings, imprecision_of
 from credibly.selection.standings import combined, require_tradeoff
+from credibly.statistics.kernels import spaced
 from credibly.statistics.proper import top_label
 
 
@@ -104,9 +104,6 @@ def require_scorable(rows: Rows, name: str = "predictions") -> None:
 
 def scored_rows(rows: Rows, settings: ScoreSettings, *, dependences: bool) -> ScoredRows:
     """Score all rows in one pass."""
-    sample = rows.example.predictions
-    if not isinstance(sample, ClassPredictions):
-        as_set(sample)  # raises with the kinds that can be read as sets
     return _side_by_side(list(rows.map(partial(_score, settings, rows.n if dependences else None))))
 
 
@@ -152,7 +149,6 @@ def target_of(credal: CredalSet, labels: Any) -> Labels:
 def _score(settings: ScoreSettings, n: int | None, data: Dataset) -> ScoredRows:
     """Score the rows of a dataset; where choices matter, keep the sets of a few of all `n` rows."""
     predictions = data.predictions
-    assert isinstance(predictions, ClassPredictions)
     credal = as_set(predictions, n_samples=settings.n_samples, rng=settings.seed)
     notes = predictions.notes
     if isinstance(predictions, Dirichlet):
@@ -177,7 +173,7 @@ def _score(settings: ScoreSettings, n: int | None, data: Dataset) -> ScoredRows:
 
 def _few_sets(credal: CredalSet, target: Labels, n: int, start: int) -> Dataset | None:
     """Return those of a few evenly spaced of n rows that are among these; None where there are none."""
-    rows = spaced_rows(n, FEWER_ROWS if credal.n_classes > EXACT_CLASSES else DEPENDENCE_ROWS)
+    rows = spaced(n, FEWER_ROWS if credal.n_classes > EXACT_CLASSES else DEPENDENCE_ROWS)
     inside = rows[(rows >= start) & (rows < start + len(credal))] - start
     return Dataset(credal, target).take(inside) if inside.size else None
 
@@ -274,11 +270,6 @@ sampled."""
 
 NOTABLE = 0.01
 """Share of the mean score from which on a dependence is warned about."""
-
-
-def spaced_rows(n: int, most: int) -> np.ndarray[Any, Any]:
-    """Return up to `most` of n row numbers, evenly spaced."""
-    return np.unique(np.linspace(0, n - 1, min(n, most)).round().astype(np.int64))
 
 
 def dependences_of(some: Dataset, settings: ScoreSettings) -> tuple[Dependence, ...]:

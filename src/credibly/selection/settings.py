@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from credibly._arrays.checks import require_integer
 from credibly._arrays.errors import InputError, UnsupportedError, one_of
@@ -19,12 +19,9 @@ from credibly.credal.sets import DIRICHLET_SAMPLES, CredalSet
 from credibly.predictions import Point
 from credibly.selection.standings import require_tradeoff
 
-ScoreMeasure = (
-    Literal["hartley", "dubois_prade", "koerner", "entropy_gap", "credal_size", "u65", "u80"]
-    | Callable[[CredalSet], Array]
-)
-
-MEASURES = ("hartley", "dubois_prade", "koerner", "entropy_gap", "credal_size", "u65", "u80")
+MeasureName = Literal["hartley", "dubois_prade", "koerner", "entropy_gap", "credal_size", "u65", "u80"]
+ScoreMeasure = MeasureName | Callable[[CredalSet], Array]
+MEASURES: tuple[MeasureName, ...] = get_args(MeasureName)
 
 _REFUSED = {
     "smets": "is an information content: large for precise predictions, infinite where all classes together "

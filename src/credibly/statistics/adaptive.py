@@ -22,8 +22,8 @@ from credibly._arrays.errors import is_whole, require
 from credibly._arrays.namespace import Array, namespace
 from credibly.statistics.batches import positive
 from credibly.statistics.cells import CellStatistic, TargetName, check_target, dyadic_cells
+from credibly.statistics.events import Events
 from credibly.statistics.protocol import ONE_CLASS, Plan, State, Story, Traits
-from credibly.statistics.terms import Events
 
 _REFUSAL = (
     "it is a test statistic in units of its own spread: its value is not a property of the model that an "

@@ -27,17 +27,17 @@ from credibly._arrays.errors import InputError, is_number, one_of, require
 from credibly._arrays.namespace import Array, namespace, row_sums
 from credibly.statistics.batches import positive
 from credibly.statistics.cells import (
-    CELL_TRAITS,
     BinnedStatistic,
     Binning,
     bin_index,
     check_target,
     class_cells,
-    event_of,
+    events_in_bins,
+    events_of,
 )
+from credibly.statistics.events import Events
 from credibly.statistics.proper import top_label
 from credibly.statistics.protocol import GROWS_WITH_N, ONE_CLASS, Plan, State, Story, Traits
-from credibly.statistics.terms import Events
 
 _SMALL = 5.0  # the usual least expected count for the chi-square approximation
 
@@ -116,7 +116,6 @@ class ConfidenceECE(BinnedError):
     """
 
     name: ClassVar[str] = "confidence_ece"
-    traits: ClassVar[Traits] = CELL_TRAITS
     reference: ClassVar[str] = "Guo et al. 2017"
     story: ClassVar[Story] = Story(
         title="Confidence ECE",
@@ -168,7 +167,6 @@ class TopLabelECE(ConfidenceECE):
     """
 
     name: ClassVar[str] = "top_label_ece"
-    traits: ClassVar[Traits] = CELL_TRAITS
     reference: ClassVar[str] = "Gupta and Ramdas 2022"
     story: ClassVar[Story] = Story(
         title="Top-label ECE",
@@ -217,7 +215,6 @@ class ClasswiseECE(BinnedError):
 
     target: Literal["classwise"] | int = "classwise"
     name: ClassVar[str] = "classwise_ece"
-    traits: ClassVar[Traits] = CELL_TRAITS
     reference: ClassVar[str] = "Kull et al. 2019"
     story: ClassVar[Story] = Story(
         title="Class-wise ECE",
@@ -241,17 +238,12 @@ class ClasswiseECE(BinnedError):
 
     def binned_values(self, predictions: Any) -> Array:
         """Every class's probability, or that of one class."""
-        probs: Array = predictions.probs
-        return event_of(probs, self.target)[0] if isinstance(self.target, int) else probs
+        return events_of(predictions, self.target)[0]
 
     def terms(self, predictions: Any, plan: Plan) -> Events:
         """Return classes in the pair of class and bin, or one class in its bin."""
-        probs = predictions.probs
-        bins = bin_index(self.binned_values(predictions), plan.edges, self.closed)
-        if isinstance(self.target, int):
-            chance, event = event_of(probs, self.target)
-            return Events(chance, bins, self.n_bins, event)
-        return class_cells(probs, bins, self.n_bins)
+        chance, event = events_of(predictions, self.target)
+        return events_in_bins(chance, event, bin_index(chance, plan.edges, self.closed), self.n_bins)
 
     # |cells| of all classes sum to n k, so the average over classes needs no factor of its own.
 

@@ -19,9 +19,9 @@ from credibly._arrays.errors import is_number, require
 from credibly._arrays.namespace import Array, namespace
 from credibly.predictions import Predictions, as_point
 from credibly.statistics.cells import CELL_TRAITS, CellStatistic, TargetName, check_target, dyadic_cells
+from credibly.statistics.events import Events
 from credibly.statistics.linear import Linear
 from credibly.statistics.protocol import Bound, Plan, State, Story, Traits
-from credibly.statistics.terms import Events
 
 _CELLS = 1024
 _ROUNDING = 1e-12  # sums of weights in another order

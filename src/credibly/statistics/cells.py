@@ -45,10 +45,21 @@ from credibly._arrays.notes import alternatives
 from credibly.predictions import Classes, Dataset, Labels, Rows, as_point, label_dtype
 from credibly.predictions.rows import weights_of_rows
 from credibly.statistics.batches import positive
+from credibly.statistics.events import Events
 from credibly.statistics.linear import Linear, LinearStatistic
 from credibly.statistics.proper import top_label
 from credibly.statistics.protocol import CLASS_LABELS, SECOND_LOOK, Plan, State, Traits
-from credibly.statistics.terms import PLUGIN_REFUSAL, SPARSE_REFUSAL, Events, are_sparse
+
+PLUGIN_REFUSAL = (
+    "the plug-in error is biased upwards near calibration, where such intervals have a coverage of 0"
+)
+
+_FEW = 10
+
+SPARSE_REFUSAL = (
+    f"half of the non-empty bins contain fewer than {_FEW} instances, where intervals do not "
+    f"reach their coverage"
+)
 
 Binning = Literal["equal_width", "equal_mass"]
 Closed = Literal["left", "right"]
@@ -193,13 +204,25 @@ def event_of(probs: Array, target: int) -> tuple[Array, Array]:
     return probs[:, target], xp.full((n,), target, dtype=label_dtype(xp, k), device=device(probs))
 
 
-def dyadic_cells(predictions: Any, n_cells: int, target: TargetName) -> Events:
-    """Return `n_cells`, a power of two, cells of equal width of the confidence, of a class or of each."""
-    probs = predictions.probs
+def events_of(predictions: Any, target: TargetName) -> tuple[Array, Array | None]:
+    """Return the chances of events, (n,), and the class that each label must be; of every class (n, k)."""
     if target == "classwise":
-        return class_cells(probs, _dyadic_index(probs, n_cells), n_cells)
-    chance, event = event_of(probs, target) if isinstance(target, int) else top_label(predictions)
-    return Events(chance, _dyadic_index(chance, n_cells), n_cells, event)
+        return predictions.probs, None
+    return event_of(predictions.probs, target) if isinstance(target, int) else top_label(predictions)
+
+
+def events_in_bins(chance: Array, event: Array | None, bins: Array, n_bins: int) -> Events:
+    """Return events in their bins; without `event` every class has bins of its own."""
+    return class_cells(chance, bins, n_bins) if event is None else Events(chance, bins, n_bins, event)
+
+
+def dyadic_cells(predictions: Any, n_cells: int, target: TargetName) -> Events:
+    """Return events in `n_cells`, a power of two, cells of equal width [j / n_cells, (j + 1) / n_cells)."""
+    chance, event = events_of(predictions, target)
+    xp = namespace(chance)
+    place = xp.floor(as_float64(chance) * n_cells)  # exact, of a power of two
+    cells = xp.astype(clip(place, 0.0, n_cells - 1.0), xp.int32)
+    return events_in_bins(chance, event, cells, n_cells)
 
 
 def class_cells(probs: Array, bins: Array, n_bins: int) -> Events:
@@ -207,12 +230,6 @@ def class_cells(probs: Array, bins: Array, n_bins: int) -> Events:
     xp = namespace(probs)
     columns = xp.arange(probs.shape[1], dtype=xp.int32, device=device(probs)) * n_bins
     return Events(probs, xp.astype(bins, xp.int32) + columns[None, :], n_bins * probs.shape[1])
-
-
-def _dyadic_index(values: Array, n_cells: int) -> Array:
-    """Return the cell [j / n_cells, (j + 1) / n_cells) of every value; a power of two makes it exact."""
-    xp = namespace(values)
-    return xp.astype(clip(xp.floor(as_float64(values) * n_cells), 0.0, n_cells - 1.0), xp.int32)
 
 
 CELL_TRAITS = Traits(tail="greater", labels=CLASS_LABELS, range=(0.0, 1.0))
@@ -223,6 +240,7 @@ CELL_TRAITS = Traits(tail="greater", labels=CLASS_LABELS, range=(0.0, 1.0))
 class CellStatistic(LinearStatistic):
     """Base of errors that compare observed with expected counts cell by cell."""
 
+    traits: ClassVar[Traits] = CELL_TRAITS
     needs: ClassVar[frozenset[str]] = frozenset({"expected"})
     refusal: ClassVar[str | None] = PLUGIN_REFUSAL
     has_moments: ClassVar[bool] = False
@@ -235,7 +253,9 @@ class CellStatistic(LinearStatistic):
         """Refuse, or ask for the influence of every row on the debiased squared error."""
         if not isinstance(labels, Classes) or labels.weights is not None or bound.n < 2:
             return None, "the standard error is known only for two or more unweighted single labels"
-        return None, SPARSE_REFUSAL if are_sparse(to_host(sums["size"])[0]) else SECOND_LOOK
+        sizes = to_host(sums["size"])[0]
+        sparse = np.median(sizes[sizes > 0]) < _FEW
+        return None, SPARSE_REFUSAL if sparse else SECOND_LOOK
 
     def influence(self, terms: Events, sums: State, labels: Labels) -> Array:
         """Return 2 g d - g^2 of every row, averaged over its cells, (n,); g is the mean gap of a cell."""
@@ -253,10 +273,6 @@ class CellStatistic(LinearStatistic):
 
         step = max(1, CACHE_ELEMENTS // m) if is_numpy(mean) else n
         return xp.concat([of_rows(rows) for rows in tiles(n, step)])
-
-    def size_of_terms(self, n: int, n_cells: int) -> float:
-        """Return 1: an error is the difference of two shares."""
-        return 1.0
 
 
 @dataclasses.dataclass(frozen=True)

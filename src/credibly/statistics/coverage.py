@@ -70,6 +70,7 @@ class IntervalCoverage(RealMean):
     name: ClassVar[str] = "picp"
     is_share: ClassVar[bool] = True
     is_skewed: ClassVar[bool] = False  # counts move in steps
+    term_size: ClassVar[float] = 1.0
     traits: ClassVar[Traits] = dataclasses.replace(REAL_TRAITS, range=(0.0, 1.0))
     reference: ClassVar[str] = "Khosravi et al. 2011"
     story: ClassVar[Story] = Story(
@@ -169,10 +170,6 @@ class QuantileCalibrationError(LinearStatistic):
         block = slice(size, None) if self.strict else slice(0, size)
         away = xp.cumulative_sum(sums["observed"][:, block] - sums["expected"][:, block], axis=1)[:, :-1]
         return xp.sum((away / sums["size"]) ** 2, axis=1)
-
-    def size_of_terms(self, n: int, n_cells: int) -> float:
-        """Return 1, the magnitude of shares."""
-        return 1.0
 
     def _bind(self, predictions: Predictions, plan: Plan) -> Bound:
         assert isinstance(predictions, RealPredictions)

@@ -70,7 +70,6 @@ class ContinuousRankedProbabilityScore(RealMean):
     estimator: Literal["empirical", "fair"] = "empirical"
     every_member: ClassVar[bool] = True
     name: ClassVar[str] = "crps"
-    term_size: ClassVar[float] = 0.0
     traits: ClassVar[Traits] = SCORE_TRAITS
     reference: ClassVar[str] = "Matheson and Winkler 1976"
     story: ClassVar[Story] = Story(

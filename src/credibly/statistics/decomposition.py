@@ -16,12 +16,11 @@ from credibly.predictions.passes import Sums
 from credibly.results.base import Result
 from credibly.results.estimates import Estimate
 from credibly.statistics.binned import ClasswiseECE
-from credibly.statistics.cells import Binning, Closed
+from credibly.statistics.cells import SPARSE_REFUSAL, Binning, Closed
 from credibly.statistics.linear import Linear
 from credibly.statistics.over_rows import StatisticsTask, of_clusters, without_each
 from credibly.statistics.proper import brier
 from credibly.statistics.protocol import SECOND_LOOK
-from credibly.statistics.terms import SPARSE_REFUSAL
 
 
 @dataclasses.dataclass(frozen=True)

@@ -25,8 +25,7 @@ from credibly.predictions import Counts, Labels, Predictions, Quantiles
 from credibly.predictions.labels import one_distribution
 from credibly.predictions.samples import Pool
 from credibly.statistics.batches import total_of
-from credibly.statistics.protocol import Bound, Plan, State, Statistic
-from credibly.statistics.seen import EachChoice
+from credibly.statistics.protocol import Bound, EachChoice, Plan, State, Statistic
 
 
 @dataclasses.dataclass(frozen=True)
@@ -57,8 +56,8 @@ class LinearStatistic(Statistic):
         return added
 
     def size_of_terms(self, n: int, n_cells: int) -> float:
-        """Return the magnitude of what cancels in a value; 0: the value itself sets the scale."""
-        return 0.0
+        """Return the magnitude of what cancels in a value; 0, of means: the value itself sets the scale."""
+        return 0.0 if self.has_moments else 1.0
 
     def notes(self, predictions: Predictions) -> tuple[str, ...]:
         """Return what is worth knowing about these predictions, beyond their own notes."""

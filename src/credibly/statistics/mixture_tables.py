@@ -38,8 +38,6 @@ from credibly.statistics.batches import replicates, total_of
 Loss = Callable[[Array], Array]
 """From labels (b, n) to contributions (b, n)."""
 
-MANY_REPLICATES = 200
-"""Replicates from which on losses of mixtures are tabulated; a table costs as much as about 100."""
 _REACH, _CELLS_PER_WIDTH, _MOST_CELLS = 5.0, 2.0, 256
 _GROUPS, _LEAST_ROWS = 32, 64
 """Groups of rows, by how many cells they need, whose tables are made together; rows of a group at least."""
@@ -109,18 +107,14 @@ class LossTable:
     ----------
     predictions : Gaussian
         Mixtures of several members.
-    name : hashable
-        Whose loss it is.
     loss_of : callable
         From some rows of the predictions to their loss, up to a number per row.
     on_grid : callable
         The same on the nodes, where that is cheaper than one by one.
     """
 
-    def __init__(
-        self, predictions: Gaussian, name: object, loss_of: Callable[[Gaussian], Loss], on_grid: OnGrid
-    ) -> None:
-        self.predictions, self.name, self.loss_of, self.on_grid = predictions, name, loss_of, on_grid
+    def __init__(self, predictions: Gaussian, loss_of: Callable[[Gaussian], Loss], on_grid: OnGrid) -> None:
+        self.predictions, self.loss_of, self.on_grid = predictions, loss_of, on_grid
 
     def at(self, labels: Array) -> Array:
         """Return H of labels (b, n), (b, n)."""

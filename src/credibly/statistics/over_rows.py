@@ -15,7 +15,8 @@ import copy
 import dataclasses
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import Any
+from operator import attrgetter
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -48,16 +49,11 @@ from credibly.statistics.real_kernels import with_labels
 PAIRS_OF_CLUSTERS = "pairs of rows inside a cluster are left out"
 
 
-@dataclasses.dataclass(frozen=True)
-class Planned:
+class Planned(NamedTuple):
     """A statistic with the plan of all rows."""
 
     statistic: Statistic
     plan: Plan
-
-    def bind(self, predictions: Predictions) -> Bound:
-        """Bind to some of the rows."""
-        return self.statistic.bind(predictions, self.plan)
 
 
 def planned(statistics: Sequence[Statistic], rows: Rows) -> list[Planned]:
@@ -333,13 +329,24 @@ def meets_in_chunks(statistic: Statistic, chunks: Rows) -> bool:
     return isinstance(statistic, PairStatistic) and chunks.engine.name != "serial"
 
 
+class PairPlan(NamedTuple):
+    """A statistic of pairs with the plan of all rows."""
+
+    statistic: PairStatistic
+    plan: BandwidthPlan
+
+    def bind(self, predictions: Predictions, n: int) -> PairBound:
+        """Bind to some rows, as if there were `n` of them."""
+        return self.statistic.bound(predictions, dataclasses.replace(self.plan, n=n), ())
+
+
 @dataclasses.dataclass(frozen=True)
 class ChunkPairs:
     """A statistic of pairs over chunks that are held by an engine.
 
     Parameters
     ----------
-    planned : Planned
+    planned : PairPlan
         The statistic, with the plan of all rows.
     rows : Rows
         The rows, as the statistic sees them.
@@ -347,7 +354,7 @@ class ChunkPairs:
         What `held` made of them.
     """
 
-    planned: Planned
+    planned: PairPlan
     rows: RowChoice
     chunks: list[Any]
 
@@ -357,19 +364,15 @@ class ChunkPairs:
         require_pairs(statistic.name, rows.n)
         seen = RowChoice(rows, rows.n, pose)
         chunks = rows.held(partial(_pair_chunk, pose, rows.clusters))
-        return cls(Planned(statistic, statistic.plan(seen)), seen, chunks)
-
-    @property
-    def plan(self) -> BandwidthPlan:
-        """The plan of all rows."""
-        assert isinstance(self.planned.plan, BandwidthPlan)
-        return self.planned.plan
+        plan = statistic.plan(seen)
+        assert isinstance(statistic, PairStatistic) and isinstance(plan, BandwidthPlan)
+        return cls(PairPlan(statistic, plan), seen, chunks)
 
     @property
     def bound(self) -> PairBound:
         """The statistic bound to a few rows in place of all: enough to finish sums."""
         few, _ = one_distribution(self.rows.example.predictions)
-        return _bound(self.planned, few, self.rows.n)
+        return self.planned.bind(few, self.rows.n)
 
     def vectors_at_once(self) -> int:
         """Return how many label vectors fit: values of the least part, and the labels of a chunk."""
@@ -414,7 +417,7 @@ class ChunkPairs:
                 codes, labels, notes_of_part = part
                 sums.weigh(codes, labels)
                 notes.update(dict.fromkeys(notes_of_part))
-        bound.notes = (*notes, *self.plan.notes)
+        bound.notes = (*notes, *self.planned.plan.notes)
         return bound, *sums.states()
 
     def _chains(self, size: int) -> Iterator[list[tuple[Any, slice, Any]]]:
@@ -430,7 +433,8 @@ class ChunkPairs:
 
     def notes_of(self, state: State) -> tuple[str, ...]:
         """Return what the sums of all chunks make worth knowing, as binding all rows at once would."""
-        return (*self.plan.notes, *self.bound.merged_notes(state, self.plan.n))
+        plan = self.planned.plan
+        return (*plan.notes, *self.bound.merged_notes(state, plan.n))
 
 
 def _between(estimate: Estimate, bound: Bound, sums: tuple[State, State], number: int) -> Estimate:
@@ -449,7 +453,7 @@ def pair_estimate(statistic: Statistic, rows: Rows, progress: Progress | None = 
         bound = statistic.bind(whole.predictions, statistic.plan(InMemory(whole)))
         return estimate_at_once(bound, whole.batch, codes if of_pairs else None)
     pairs = ChunkPairs.over(statistic, rows)
-    state, notes = pairs.sums(_observed, 1, progress)
+    state, notes = pairs.sums(attrgetter("labels"), 1, progress)
     bound = pairs.bound
     bound.notes = (*notes, *pairs.notes_of(state))  # of all rows, in place of the few that it is bound to
     estimate = bound.estimate(state, rows.example.batch)
@@ -459,10 +463,6 @@ def pair_estimate(statistic: Statistic, rows: Rows, progress: Progress | None = 
     return _between(estimate, bound, (expected, added), rows.clusters.number)
 
 
-def _observed(chunk: PairChunk) -> Labels:
-    return chunk.labels
-
-
 def _pair_chunk(pose: Pose, clusters: Clusters | None, chunk: Dataset) -> PairChunk:
     rows = pose(chunk)
     distributions, notes = one_distribution(rows.predictions)
@@ -470,32 +470,23 @@ def _pair_chunk(pose: Pose, clusters: Clusters | None, chunk: Dataset) -> PairCh
     return PairChunk(chunk.start, distributions, rows.batch, notes, codes)
 
 
-def _bound(planned: Planned, predictions: Predictions, n: int) -> PairBound:
-    statistic, plan = planned.statistic, dataclasses.replace(planned.plan, n=n)
-    assert isinstance(statistic, PairStatistic)
-    assert isinstance(plan, BandwidthPlan)
-    bound = statistic.bound(predictions, plan, ())
-    assert isinstance(bound, PairBound)
-    return bound
-
-
 def _meeting(
-    planned: Planned, chunk: PairChunk, part: slice, other: PairChunk
+    planned: PairPlan, chunk: PairChunk, part: slice, other: PairChunk
 ) -> tuple[PairChunk, PairChunk, PairBound, PairBound, int | None]:
     """Return a part of a chunk and the rows of another that it meets, both bound, and its place among these.
 
     Of a symmetric matrix rows meet themselves and those behind them. Other rows have no place: None.
     """
     rows, columns = chunk[part], other
-    bound, same = _bound(planned, rows.predictions, len(rows)), chunk.start == other.start
+    bound, same = planned.bind(rows.predictions, len(rows)), chunk.start == other.start
     if same and bound.symmetric:
         columns = other[slice(part.start, len(other))]
-    column_bound = _bound(planned, columns.predictions, len(columns))
+    column_bound = planned.bind(columns.predictions, len(columns))
     return rows, columns, bound, column_bound, rows.start - columns.start if same else None
 
 
 def _step(
-    planned: Planned, vectors: Vectors, before: Any, chunk: PairChunk, part: slice, other: PairChunk
+    planned: PairPlan, vectors: Vectors, before: Any, chunk: PairChunk, part: slice, other: PairChunk
 ) -> tuple[PairChunk, Any]:
     """Let a part of a chunk meet another chunk, and add what it gets to what it got before."""
     rows, columns, bound, column_bound, first = _meeting(planned, chunk, part, other)
@@ -503,15 +494,17 @@ def _step(
     return rows, gained if before is None else before[1] + gained
 
 
-def _finish(planned: Planned, vectors: Vectors, sums: tuple[PairChunk, Any]) -> tuple[State, tuple[str, ...]]:
+def _finish(
+    planned: PairPlan, vectors: Vectors, sums: tuple[PairChunk, Any]
+) -> tuple[State, tuple[str, ...]]:
     rows, gained = sums
-    bound = _bound(planned, rows.predictions, len(rows))
+    bound = planned.bind(rows.predictions, len(rows))
     state = bound.settled(gained, slice(0, len(rows)), vectors(rows))
     return on_host(bound.with_counts(state)), rows.notes
 
 
 def _cluster_step(
-    planned: Planned, before: None, chunk: PairChunk, part: slice, other: PairChunk
+    planned: PairPlan, before: None, chunk: PairChunk, part: slice, other: PairChunk
 ) -> tuple[list[tuple[HostArray, HostArray, HostArray]], tuple[HostArray, Labels, tuple[str, ...]] | None]:
     """Let a part of a chunk meet another chunk, and return the sums between their clusters.
 

@@ -29,9 +29,10 @@ from credibly._arrays.errors import is_number, require
 from credibly._arrays.namespace import CACHE_ELEMENTS, Array, as_float64, is_numpy, namespace, tiles, to_host
 from credibly.predictions import Confidence, label_dtype
 from credibly.statistics.batches import gather, positive
+from credibly.statistics.events import Events
 from credibly.statistics.linear import LinearStatistic
 from credibly.statistics.protocol import CLASS_LABELS, GROWS_WITH_N, ONE_CLASS, Plan, State, Story, Traits
-from credibly.statistics.terms import Events, Outcomes, Terms
+from credibly.statistics.terms import Outcomes, Terms
 
 
 @dataclasses.dataclass(frozen=True)

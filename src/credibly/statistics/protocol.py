@@ -18,14 +18,14 @@ from __future__ import annotations
 import dataclasses
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import cache
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
 from credibly._arrays.errors import CrediblyError, InputTypeError, UnsupportedError, nearest
-from credibly._arrays.namespace import Array, HostArray, to_host
+from credibly._arrays.namespace import Array, HostArray, namespace, to_host
 from credibly._arrays.notes import alternatives
 from credibly._arrays.sums import State as State  # part of the protocol; its home is below credal, too
 from credibly.predictions import (
@@ -38,6 +38,7 @@ from credibly.predictions import (
     RealPredictions,
     Reals,
     Rows,
+    Samples,
     as_labels,
     as_predictions,
     as_rows,
@@ -46,6 +47,7 @@ from credibly.predictions.prediction_sets import remedy_without_probs
 from credibly.predictions.samples import Pool
 from credibly.results.base import Notion, Tail
 from credibly.results.estimates import Estimate
+from credibly.statistics.batches import stacked
 
 LabelKind = Literal["classes", "counts", "reals"]
 _KINDS: dict[type[Any], LabelKind] = {Classes: "classes", Counts: "counts", Reals: "reals"}
@@ -164,9 +166,9 @@ class Bound(ABC):
     def state(self, labels: Labels) -> State:
         """Return the sums over the bound rows, one entry per replicate."""
 
-    @abstractmethod
     def finish(self, state: State) -> Array:
-        """Turn sums into values, (b,)."""
+        """Turn sums into values, (b,); what is no sum has its values as state."""
+        return state["value"]
 
     def __call__(self, labels: Labels) -> Array:
         """Evaluate a batch of label vectors."""
@@ -195,8 +197,6 @@ class Bound(ABC):
 
     def of_pool(self, pool: Pool, weights: Array | None) -> Bound:
         """Return the statistic of pools of draws and label; its labels are choices from the pools."""
-        from credibly.statistics.seen import EachChoice  # written against this module
-
         return EachChoice(self, pool, self.statistic.bind)
 
     def of_cells(self, predictions: Quantiles) -> Bound:
@@ -296,6 +296,26 @@ class Bound(ABC):
             interval_refusal=refusal,
             interval_method=self.interval_method(labels),
         )
+
+
+class EachChoice(Bound):
+    """A statistic that knows nothing of pools: bound again for every choice of labels."""
+
+    def __init__(self, inner: Bound, pool: Pool, bind: Callable[[Samples], Bound]) -> None:
+        super().__init__(inner.statistic, inner.n, inner.notes)
+        self.inner, self.pool, self.bind = inner, pool, bind
+
+    def state(self, labels: Labels) -> State:
+        """Return the sums of the chosen labels and the draws they leave, replicates in front."""
+        xp, states = namespace(self.pool.values), []
+        for choice in xp.astype(labels.values, xp.int64):
+            seen = xp.take_along_axis(self.pool.labels, choice[:, None], axis=1)[:, 0]
+            states.append(self.bind(self.pool.samples(choice)).state(Reals(seen[None, :], labels.weights)))
+        return stacked(states)
+
+    def finish(self, state: State) -> Array:
+        """Turn sums into values."""
+        return self.inner.finish(state)
 
 
 class CallSignature:

@@ -23,8 +23,8 @@ from credibly.predictions import Gaussian, Predictions, Quantiles, RealPredictio
 from credibly.predictions.quantiles import SAME_LEVEL
 from credibly.results.base import require_level
 from credibly.statistics.mixture_tables import Loss
-from credibly.statistics.protocol import Story, Traits
-from credibly.statistics.regression import REAL_TRAITS, RealMean, central_interval, of_one_normal
+from credibly.statistics.protocol import Story
+from credibly.statistics.regression import RealMean, central_interval, of_one_normal
 
 HUB_LEVELS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98)
 """The central intervals of the forecast hubs of Bracher et al., beside the median."""
@@ -67,8 +67,6 @@ class PinballLoss(RealMean):
 
     level: float = 0.5
     name: ClassVar[str] = "pinball_loss"
-    term_size: ClassVar[float] = 0.0
-    traits: ClassVar[Traits] = REAL_TRAITS
     reference: ClassVar[str] = "Koenker and Bassett 1978"
     story: ClassVar[Story] = Story(
         title="Pinball loss",
@@ -123,8 +121,6 @@ class WeightedIntervalScore(RealMean):
 
     levels: tuple[float, ...] | None = None
     name: ClassVar[str] = "wis"
-    term_size: ClassVar[float] = 0.0
-    traits: ClassVar[Traits] = REAL_TRAITS
     reference: ClassVar[str] = "Bracher et al. 2021"
     story: ClassVar[Story] = Story(
         title="Weighted interval score",
@@ -197,8 +193,6 @@ class Sharpness(RealMean):
 
     level: float = 0.9
     name: ClassVar[str] = "sharpness"
-    term_size: ClassVar[float] = 0.0
-    traits: ClassVar[Traits] = REAL_TRAITS
     reference: ClassVar[str] = "Gneiting et al. 2007"
     story: ClassVar[Story] = Story(
         title="Sharpness",

@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from credibly._arrays.errors import InputError, InputTypeError, nearest, one_of, require_type
-from credibly._arrays.namespace import Array, is_array, like, namespace
+from credibly._arrays.namespace import is_array, like, namespace
 from credibly._arrays.shared_parameters import fill_docstrings
 from credibly.predictions import Classes, Counts, Labels, Predictions
 from credibly.results.base import Tail
@@ -89,10 +89,6 @@ class UserBound(Bound):
             f"got an array of shape {shape}" if shape else f"got {result!r}",
             "Reduce over the instances, or declare `batched=True` if it takes labels (b, n).",
         )
-
-    def finish(self, state: State) -> Array:
-        """Return the values."""
-        return state["value"]
 
 
 @dataclasses.dataclass(frozen=True)

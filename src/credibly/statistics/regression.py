@@ -29,11 +29,15 @@ from credibly._arrays.namespace import Array, clip, is_numpy, namespace, to_host
 from credibly.predictions import Gaussian, Labels, Predictions, RealPredictions
 from credibly.predictions.regression import over_members
 from credibly.results.base import require_level
-from credibly.statistics.batches import total_of
+from credibly.statistics.batches import positive, total_of
 from credibly.statistics.linear import Linear, LinearStatistic
-from credibly.statistics.mixture_tables import MANY_REPLICATES, Grid, Loss, LossTable
+from credibly.statistics.mixture_tables import Grid, Loss, LossTable
 from credibly.statistics.protocol import REAL_LABELS, Plan, State, Story, Traits
 from credibly.statistics.terms import Losses
+
+REAL_TRAITS = Traits(tail="two-sided", labels=REAL_LABELS, range=(0.0, math.inf))
+"""Of a sum over instances with real labels."""
+SCORE_TRAITS = dataclasses.replace(REAL_TRAITS, range=(-math.inf, math.inf), differentiable=True)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -43,13 +47,15 @@ class RealMean(LinearStatistic):
     is_skewed: ClassVar[bool] = True
     every_member: ClassVar[bool] = False
     """Whether the loss of a mixture looks at all of its members for every label."""
+    term_size: ClassVar[float] = 0.0
+    traits: ClassVar[Traits] = REAL_TRAITS
 
     def terms(self, predictions: Any, plan: Plan) -> Losses:
         """Return the loss as a function of labels."""
-        loss, reference = self.loss(predictions), predictions._leading
+        losses = Losses(self.loss(predictions), predictions._leading, partial(self.moments, predictions))
         if self.every_member and isinstance(predictions, Gaussian) and predictions.n_members > 1:
-            return MixtureLosses(self, loss, predictions)
-        return Losses(loss, reference, partial(self.moments, predictions))
+            losses.tabled = partial(TabledLosses, self, predictions, losses.loss)
+        return losses
 
     @abstractmethod
     def loss(self, predictions: Any) -> Loss:
@@ -68,18 +74,6 @@ class RealMean(LinearStatistic):
         return self.loss_but_constant(predictions)(grid.nodes)
 
 
-class MixtureLosses(Losses):
-    """A loss of normal mixtures, which costs as much as there are members."""
-
-    def __init__(self, statistic: RealMean, loss: Loss, predictions: Gaussian) -> None:
-        super().__init__(loss, predictions._leading, partial(statistic.moments, predictions))
-        self.statistic, self.predictions = statistic, predictions
-
-    def for_replicates(self, observed: Labels, n_resamples: int) -> Losses:
-        """Return tabulated losses, where there are so many label vectors that tables pay."""
-        return self if n_resamples < MANY_REPLICATES else TabledLosses(self, observed)
-
-
 class TabledLosses(Losses):
     """The same losses for many label vectors: from tables, moved to be exact for observed labels.
 
@@ -88,14 +82,11 @@ class TabledLosses(Losses):
     What is added is the same for all labels, so ranks among label vectors are those of the sums of H.
     """
 
-    def __init__(self, exact: MixtureLosses, observed: Labels) -> None:
-        super().__init__(exact.loss, exact.reference)
-        statistic = exact.statistic
+    def __init__(self, statistic: RealMean, predictions: Gaussian, loss: Loss, observed: Labels) -> None:
+        super().__init__(loss, predictions._leading)
         self.labels = observed.values
-        self.table = LossTable(
-            exact.predictions, statistic, statistic.loss_but_constant, statistic.loss_on_grid
-        )
-        self.shared = TabledLosses, id(exact.predictions)
+        self.table = LossTable(predictions, statistic.loss_but_constant, statistic.loss_on_grid)
+        self.shared = TabledLosses, id(predictions)
 
     def _are_observed(self, labels: Labels) -> bool:
         return len(labels) == 1 and bool(namespace(self.labels).all(labels.values == self.labels))
@@ -130,11 +121,6 @@ class TabledLosses(Losses):
     def _moved_sum(self) -> Array:
         """Shift that makes the observed sum exact: sums are rounded differently from single terms."""
         return namespace(self.labels).sum(self._moved, axis=1) + self.table.rounding(self.labels)
-
-
-REAL_TRAITS = Traits(tail="two-sided", labels=REAL_LABELS, range=(0.0, math.inf))
-"""Of a sum over instances with real labels."""
-SCORE_TRAITS = dataclasses.replace(REAL_TRAITS, range=(-math.inf, math.inf), differentiable=True)
 
 
 def of_one_normal(predictions: RealPredictions, mean: float, variance: float) -> tuple[Array, ...]:
@@ -181,8 +167,6 @@ class IntervalScore(RealMean):
 
     level: float = 0.9
     name: ClassVar[str] = "interval_score"
-    term_size: ClassVar[float] = 0.0
-    traits: ClassVar[Traits] = REAL_TRAITS
     reference: ClassVar[str] = "Gneiting and Raftery 2007"
     story: ClassVar[Story] = Story(
         title="Interval score",
@@ -236,7 +220,6 @@ class RootMeanSquaredError(RealMean):
     """
 
     name: ClassVar[str] = "rmse"
-    term_size: ClassVar[float] = 0.0
     traits: ClassVar[Traits] = dataclasses.replace(REAL_TRAITS, differentiable=True)
     reference: ClassVar[str] = "Gneiting 2011"
     story: ClassVar[Story] = Story(
@@ -310,8 +293,6 @@ class MeanAbsoluteError(RealMean):
     """
 
     name: ClassVar[str] = "mae"
-    term_size: ClassVar[float] = 0.0
-    traits: ClassVar[Traits] = REAL_TRAITS
     reference: ClassVar[str] = "Gneiting 2011"
     story: ClassVar[Story] = Story(
         title="Mean absolute error",
@@ -360,6 +341,7 @@ class GaussianLogLoss(RealMean):
     """
 
     every_member: ClassVar[bool] = True
+    term_size: ClassVar[float] = 1.0
     name: ClassVar[str] = "gaussian_log_loss"
     traits: ClassVar[Traits] = SCORE_TRAITS
     reference: ClassVar[str] = "Good 1952"
@@ -405,9 +387,7 @@ class GaussianLogLoss(RealMean):
         m = mean.shape[0]
         if shares is not None:  # a weight is a factor of its member's density, which 0 takes away
             weight = members_first(shares)
-            counts = weight > 0
-            logs = xp.log(xp.where(counts, weight, xp.ones_like(weight)))
-            constant = constant - xp.where(counts, logs, xp.full_like(logs, -math.inf))
+            constant = constant - xp.where(weight > 0, xp.log(positive(weight)), -math.inf)
 
         def exponent(labels: Array, j: int) -> Array:
             z = (labels - mean[j, :]) / std[j, :]

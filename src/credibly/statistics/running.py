@@ -59,9 +59,7 @@ class RunningStatistic:
     def reset(self) -> None:
         """Forget all batches."""
         self.n = 0
-        self._sums: State | None = None
-        self._sample: Labels | None = None
-        self._first: Predictions | None = None
+        self._kept: tuple[State, Labels, Predictions] | None = None  # sums; a label and a row of some batch
         self._notes: tuple[str, ...] = ()
 
     def update(self, predictions: Any, labels: Any, *, sample_weight: Any = None) -> None:
@@ -105,8 +103,8 @@ class RunningStatistic:
                 f"got {self.statistic} and {other.statistic}",
                 "Give both the same settings.",
             )
-        if other._sums is not None and other._first is not None and other._sample is not None:
-            self._add(other._sums, other._sample, other._first, other.n, other._notes)
+        if other._kept is not None:
+            self._add(*other._kept, other.n, other._notes)
         return self
 
     def compute(self) -> Estimate:
@@ -118,23 +116,24 @@ class RunningStatistic:
             The value, with the standard error of all rows if it is a mean; otherwise with the reason why
             there is none.
         """
-        if self._sums is None or self._sample is None or self._first is None:
+        if self._kept is None:
             raise InputError(
                 f"`{self.statistic.name}`", "needs at least one batch", "got none", "Call `update` first."
             )
         # turning sums into a value needs the statistic and the number of classes only
-        plan = dataclasses.replace(self.statistic.plan(self._first), n=self.n)
-        bound = self.statistic.bind(self._first, plan)
-        return bound.estimate(self._sums, self._sample, self._notes)
+        sums, sample, first = self._kept
+        plan = dataclasses.replace(self.statistic.plan(first), n=self.n)
+        return self.statistic.bind(first, plan).estimate(sums, sample, self._notes)
 
     def _add(self, sums: State, sample: Labels, first: Predictions, n: int, notes: tuple[str, ...]) -> None:
-        if self._sums is None or self._first is None:
-            self._sums, self._sample, self._first = sums, sample, first
-        else:
-            _require_alike(self._first, first)
-            self._sums = self._sums + sums
-            if sample.weights is not None:  # one weighted batch makes all of it a weighted mean
-                self._sample = sample
+        if self._kept is not None:
+            sums_before, sample_before, first_before = self._kept
+            _require_alike(first_before, first)
+            sums = sums_before + sums
+            # one weighted batch makes all of it a weighted mean
+            sample = sample_before if sample.weights is None else sample
+            first = first_before
+        self._kept = sums, sample, first
         self.n += n
         known = tuple(dict.fromkeys((*self._notes, *notes)))
         # notes that count rows differ from batch to batch, and thousands of them help nobody

@@ -39,7 +39,7 @@ from credibly.predictions import (
     as_point,
 )
 from credibly.predictions.samples import Pool
-from credibly.statistics.batches import one_hot
+from credibly.statistics.batches import one_hot, replicates, stacked
 from credibly.statistics.kernels import (
     KERNELS,
     MEDIAN_ROWS,
@@ -52,6 +52,7 @@ from credibly.statistics.kernels import (
 )
 from credibly.statistics.label_pairs import MANY, ManyClasses
 from credibly.statistics.pairwise import (
+    DEGENERATE,
     BandwidthPlan,
     PairBound,
     PairStatistic,
@@ -59,7 +60,7 @@ from credibly.statistics.pairwise import (
     require_pairs,
     require_same_n,
 )
-from credibly.statistics.protocol import ALL_LABELS, CLASS_LABELS, Bound, Plan, Story, Traits
+from credibly.statistics.protocol import ALL_LABELS, CLASS_LABELS, Bound, Plan, State, Story, Traits
 from credibly.statistics.real_kernels import (
     STANDARDISED,
     RealPlan,
@@ -69,7 +70,6 @@ from credibly.statistics.real_kernels import (
     standardises,
     with_labels,
 )
-from credibly.statistics.seen import SeenBound
 
 
 def of_classes(probs: Array, label_kernel: HostArray | None = None) -> Sides:
@@ -228,7 +228,7 @@ class Skce(KernelError):
         assert isinstance(plan, RealPlan)
         require_pairs(self.name, plan.n)
         if isinstance(predictions, Samples):
-            return self._of_draws(predictions, plan.n)
+            return DrawsBound(self, predictions, plan.n)
         return self.bound(predictions, plan, (*predictions.notes, *plan.notes))
 
     def bound(self, predictions: Predictions, plan: BandwidthPlan, notes: tuple[str, ...]) -> PairBound:
@@ -241,22 +241,50 @@ class Skce(KernelError):
         resolved = {"label_bandwidth": as_number(plan.label_bandwidth)} if compared else {}
         return self.bound_to_sides(sides, plan, notes, **resolved)
 
-    def _of_draws(self, draws: Samples, n: int) -> SeenBound:
-        """Return the statistic of draws, which get their places together with the label."""
 
-        def pools(pool: Pool, weights: Array | None) -> PairBound:
-            own_weights = None if weights is None else weights[0, :]
-            plan = self.plan(InMemory(Dataset(pool, None, weights=own_weights)))
-            assert isinstance(plan, RealPlan)
-            return self.bound(pool, plan, (*draws.notes, *plan.notes))
+class DrawsBound(Bound):
+    """Draws, which get their places together with the label: every label vector is bound anew."""
 
-        def see(labels: Labels) -> tuple[Bound, Labels]:
-            require_same_n(labels, n)
-            rows = with_labels(Dataset(draws, labels))
-            assert isinstance(rows.predictions, Pool)
-            return pools(rows.predictions, labels.weights), rows.batch
+    term_size = 2.0
+    refusal = DEGENERATE
 
-        return SeenBound(self, n, draws.notes, see, pools)
+    def __init__(self, statistic: Skce, draws: Samples, n: int) -> None:
+        super().__init__(statistic, n, draws.notes)
+        self.unresolved, self.draws = statistic, draws
+
+    def of_pool(self, pool: Pool, weights: Array | None) -> PairBound:
+        """Bind to pools of draws and labels."""
+        own_weights = None if weights is None else weights[0, :]
+        plan = self.unresolved.plan(InMemory(Dataset(pool, None, weights=own_weights)))
+        assert isinstance(plan, RealPlan)
+        return self.unresolved.bound(pool, plan, (*self.draws.notes, *plan.notes))
+
+    def pooled(self, labels: Labels) -> tuple[PairBound, Labels]:
+        """Bind to pools with these labels, and return them as choices."""
+        require_same_n(labels, self.n)
+        rows = with_labels(Dataset(self.draws, labels))
+        assert isinstance(rows.predictions, Pool)
+        self.latest = self.of_pool(rows.predictions, labels.weights)
+        self.statistic, self.notes = self.latest.statistic, self.latest.notes  # what the rules became
+        return self.latest, rows.batch
+
+    def state(self, labels: Labels, rows: slice | None = None) -> State:
+        """Return the sums of every label vector, one by one."""
+        each = (self.pooled(replicates(labels, slice(at, at + 1))) for at in range(len(labels)))
+        return stacked([bound.state(choices, rows) for bound, choices in each])
+
+    def finish(self, state: State) -> Array:
+        """Turn sums into values, (b,)."""
+        return self.latest.finish(state)
+
+    def wild_sums(self, labels: Labels, codes: HostArray, number: int) -> tuple[State, State]:
+        """Return what predictions expect, and what labels add per cluster."""
+        bound, choices = self.pooled(labels)
+        return bound.wild_sums(choices, codes, number)
+
+    def wild_values(self, expected: State, added: State, signs: HostArray) -> Array:
+        """Return the values of pseudo-labels."""
+        return self.latest.wild_values(expected, added, signs)
 
 
 LABEL_KERNELS = ("delta", "ordinal")

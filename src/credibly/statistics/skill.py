@@ -11,9 +11,8 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from abc import abstractmethod
 from collections.abc import Callable
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -21,11 +20,12 @@ import numpy as np
 from credibly._arrays.namespace import Array, namespace, to_host
 from credibly._arrays.standard_errors import INFINITE_MEAN
 from credibly.predictions import Labels
-from credibly.statistics.batches import positive
+from credibly.statistics.batches import positive, weighted
+from credibly.statistics.events import Events
 from credibly.statistics.linear import Linear, LinearStatistic
 from credibly.statistics.proper import ProperScore, brier, log_loss
 from credibly.statistics.protocol import CLASS_LABELS, SECOND_LOOK, Plan, State, Story, Traits
-from credibly.statistics.terms import Events, Outcomes, Terms
+from credibly.statistics.terms import Terms
 
 _ONE_CLASS = "all labels are of one class, of which a constant prediction has no loss"
 
@@ -33,7 +33,7 @@ _ONE_CLASS = "all labels are of one class, of which a constant prediction has no
 class LossAndClasses(Terms):
     """The loss of a row in the first column, and in the others whether its label is class 0, 1, ..."""
 
-    def __init__(self, loss: Outcomes, classes: Events) -> None:
+    def __init__(self, loss: Terms, classes: Events) -> None:
         self.columns = loss, classes
         self.n, self.n_cells, self.reference = loss.n, 1 + classes.n_cells, loss.reference
 
@@ -72,19 +72,9 @@ class SkillScore(LinearStatistic):
         tail="two-sided", labels=CLASS_LABELS, differentiable=True, range=(-math.inf, 1.0)
     )
 
-    @abstractmethod
-    def constant_loss(self, frequency: Array) -> Array:
-        """Return the loss (b,) of predicting the frequencies (b, k) for every instance."""
-
-    @abstractmethod
-    def slope(self, frequency: Array) -> Array:
-        """Return the derivatives of that by the frequencies, (k,)."""
-
     def terms(self, predictions: Any, plan: Plan) -> LossAndClasses:
         """Return the loss of every label, and the classes."""
-        probs = predictions.probs
-        loss = Outcomes(probs, partial(self.score.table, probs), partial(self.score.of_labels, probs))
-        return LossAndClasses(loss, Events(probs))
+        return LossAndClasses(self.score.terms(predictions, plan), Events(predictions.probs))
 
     def losses(self, sums: State) -> tuple[Array, Array, Array]:
         """Return the mean loss (b,), that of the frequencies (b,), and the frequencies (b, k)."""
@@ -92,7 +82,8 @@ class SkillScore(LinearStatistic):
         xp = namespace(mean)
         counts = xp.clip(mean[:, 1:], 0.0, None)  # signs of clusters may leave less than nothing
         frequency = counts / positive(xp.sum(counts, axis=1))[:, None]
-        return mean[:, 0], self.constant_loss(frequency), frequency
+        base = xp.sum(weighted(frequency, self.score.table(frequency)), axis=1)
+        return mean[:, 0], base, frequency
 
     def value(self, sums: State) -> Array:
         """Return the skill; 0 / 0 is 0, and a loss where a constant has none is infinitely bad."""
@@ -100,10 +91,6 @@ class SkillScore(LinearStatistic):
         xp = namespace(loss)
         worthless = xp.where(loss > 0, xp.full_like(loss, -xp.inf), xp.zeros_like(loss))
         return xp.where(base > 0, 1.0 - loss / positive(base), worthless)
-
-    def size_of_terms(self, n: int, n_cells: int) -> float:
-        """Return that of a ratio near 1."""
-        return 1.0
 
     def stderr(self, bound: Linear, sums: State, labels: Labels) -> tuple[float | None, str | None]:
         """Refuse where nothing varies; otherwise ask for the influence of every row on the ratio."""
@@ -113,10 +100,14 @@ class SkillScore(LinearStatistic):
         return None, SECOND_LOOK if np.isfinite(loss[0]) else INFINITE_MEAN
 
     def influence(self, terms: Any, sums: State, labels: Labels) -> Array:
-        """Return -(l_i - L) / B + L / B^2 (y_i - f) . B'(f) of every row, (n,)."""
+        """Return -(l_i - L) / B + L / B^2 (y_i - f) . B'(f) of every row, (n,).
+
+        B' is what the frequencies lose under every label, up to a number that moves no share (Savage 1971).
+        """
         loss, base, frequency = (part[0, ...] for part in self.losses(sums))
         added = terms.added(labels)[0, ...]
-        moved = (added[:, 1:] - frequency[None, :]) @ self.slope(frequency)
+        slope = namespace(loss).where(frequency > 0, self.score.table(frequency[None, :])[0, :], 0.0)
+        moved = (added[:, 1:] - frequency[None, :]) @ slope
         return (loss * moved / base - (added[:, 0] - loss)) / base
 
 
@@ -150,14 +141,6 @@ class BrierSkill(SkillScore):
         aliases=dict.fromkeys(("bss", "d2_brier", "d2_brier_score", "brier_skill_score"), ""),
     )
 
-    def constant_loss(self, frequency: Array) -> Array:
-        """1 - sum of squared frequencies."""
-        return 1.0 - namespace(frequency).sum(frequency**2, axis=1)
-
-    def slope(self, frequency: Array) -> Array:
-        """-2 f."""
-        return -2.0 * frequency
-
 
 @dataclasses.dataclass(frozen=True)
 class LogLossSkill(SkillScore):
@@ -189,19 +172,6 @@ class LogLossSkill(SkillScore):
         "Econometrics, 1974.",
         aliases=dict.fromkeys(("d2_log_loss", "d2_log_loss_score", "mcfadden", "pseudo_r2"), ""),
     )
-
-    def constant_loss(self, frequency: Array) -> Array:
-        """Return the entropy of the frequencies."""
-        return -namespace(frequency).sum(frequency * _log(frequency), axis=1)
-
-    def slope(self, frequency: Array) -> Array:
-        """-log f; what is the same for all classes does not move a share."""
-        return -_log(frequency)
-
-
-def _log(frequency: Array) -> Array:
-    """Return the logarithm; a class that never occurred counts for nothing."""
-    return namespace(frequency).log(positive(frequency))
 
 
 brier_skill = BrierSkill()

@@ -129,11 +129,8 @@ def _line(sums: State) -> Line:
 class Slope(OfSpread):
     """What both slopes share."""
 
+    traits: ClassVar[Traits] = dataclasses.replace(REAL_TRAITS, range=(-math.inf, math.inf))
     has_moments: ClassVar[bool] = False
-
-    def size_of_terms(self, n: int, n_cells: int) -> float:
-        """Return 1: outcomes are in units of what is stated."""
-        return 1.0
 
     def value(self, sums: State) -> Array:
         """Return the slope."""
@@ -222,7 +219,6 @@ class MeanSlope(Slope):
 
     of_equal_draws: ClassVar[str] = "those with another label were left out"
     name: ClassVar[str] = "mean_slope"
-    traits: ClassVar[Traits] = dataclasses.replace(REAL_TRAITS, range=(-math.inf, math.inf))
     reference: ClassVar[str] = "Mincer and Zarnowitz 1969"
     story: ClassVar[Story] = Story(
         title="Mean slope",
@@ -300,7 +296,6 @@ class SpreadSlope(Slope):
     """
 
     name: ClassVar[str] = "spread_slope"
-    traits: ClassVar[Traits] = dataclasses.replace(REAL_TRAITS, range=(-math.inf, math.inf))
     reference: ClassVar[str] = "Pernot 2022"
     story: ClassVar[Story] = Story(
         title="Spread slope",

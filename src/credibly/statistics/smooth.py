@@ -24,9 +24,9 @@ import numpy as np
 from credibly._arrays.errors import is_number, require
 from credibly._arrays.namespace import Array, HostArray, like, namespace, one_blas_thread
 from credibly.statistics.batches import positive
-from credibly.statistics.cells import CELL_TRAITS, CellStatistic, TargetName, check_target, dyadic_cells
-from credibly.statistics.protocol import Plan, State, Story, Traits
-from credibly.statistics.terms import Events
+from credibly.statistics.cells import CellStatistic, TargetName, check_target, dyadic_cells
+from credibly.statistics.events import Events
+from credibly.statistics.protocol import Plan, State, Story
 
 _CELLS = 1024
 _NARROWEST = 9  # widths are searched down to 2^-9, two cells
@@ -64,7 +64,6 @@ class SmoothECE(CellStatistic):
     bandwidth: float | None = None
     target: TargetName = "top_label"
     name: ClassVar[str] = "smooth_ece"
-    traits: ClassVar[Traits] = CELL_TRAITS
     reference: ClassVar[str] = "Blasiok and Nakkiran 2024"
     story: ClassVar[Story] = Story(
         title="Smooth ECE",

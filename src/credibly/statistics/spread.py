@@ -157,6 +157,7 @@ class SpreadRatio(OfSpread, RealMean):
     2.5
     """
 
+    term_size: ClassVar[float] = 1.0
     name: ClassVar[str] = "spread_ratio"
     traits: ClassVar[Traits] = dataclasses.replace(REAL_TRAITS, differentiable=True)
     reference: ClassVar[str] = "Pernot 2022"

@@ -8,18 +8,18 @@ p-values stay exact.
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, ClassVar
+from collections.abc import Hashable, Sequence
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from credibly._arrays.namespace import Array, HostArray, like, namespace, tiles
 from credibly._arrays.philox import Seed, Stream, Uniforms
-from credibly.predictions import Dataset, InMemory, Labels, Predictions, Rows
+from credibly.predictions import Dataset, InMemory, Labels, Predictions, Quantiles, Rows
 from credibly.predictions.samples import Pool
 from credibly.results.estimates import Estimate
 from credibly.statistics.over_rows import estimate_at_once
-from credibly.statistics.protocol import Bound, Plan, Statistic, Story, Traits
-from credibly.statistics.seen import SeenBound
+from credibly.statistics.protocol import Bound, Plan, State, Statistic, Story, Traits
 
 _TILE = 2**22
 
@@ -68,27 +68,7 @@ class Subsampled(Statistic):
         self.inner.require_predictions(predictions)
 
     def _bind(self, predictions: Predictions, plan: Plan) -> Bound:
-        return self._seen(self.inner.bind(predictions[self.chosen]), plan.n)
-
-    def _seen(self, inner: Bound, n: int) -> SeenBound:
-        """Return the statistic bound to the part that it sees; it takes labels of all `n` rows."""
-        chosen = self.chosen
-
-        def see(labels: Labels) -> tuple[Bound, Labels]:
-            values, weights = some_rows(labels.values, chosen), some_rows(labels.weights, chosen)
-            return inner, dataclasses.replace(labels, values=values, weights=weights)
-
-        def pools(pool: Pool, weights: Array | None) -> Bound:
-            return self._seen(inner.of_pool(pool[chosen], some_rows(weights, chosen)), n)
-
-        how = ", in single precision" if getattr(inner.statistic, "_single", False) else ""
-        note = (
-            f"computed on {inner.n} of {n} instances, drawn at random with the seed{how}: it compares all "
-            "pairs (`evaluate(pairwise_rows=)` and naming it in `calibration_test` take more)"
-        )
-        # the bound statistic knows what a rule such as bandwidth="median" became
-        resolved = dataclasses.replace(self, inner=inner.statistic)
-        return SeenBound(resolved, inner.n, (*inner.notes, note), see, pools, inner, chosen)
+        return PartBound(self, self.inner.bind(predictions[self.chosen]), plan.n)
 
     def bind_part(self, part: Predictions, n: int) -> Bound:
         """Bind to the chosen instances alone, of `n`; the bound statistic takes labels of these."""
@@ -104,6 +84,89 @@ class Subsampled(Statistic):
         bound = self.bind_part(part.predictions, n)
         codes = InMemory(part).cluster_codes() if self.inner.traits.reduction == "pairwise" else None
         return estimate_at_once(bound, part.batch, codes)
+
+
+class PartBound(Bound):
+    """A statistic that is bound to some of `n` rows and takes the labels of all."""
+
+    statistic: Subsampled
+
+    def __init__(self, statistic: Subsampled, inner: Bound, n: int) -> None:
+        how = ", in single precision" if getattr(inner.statistic, "_single", False) else ""
+        note = (
+            f"computed on {inner.n} of {n} instances, drawn at random with the seed{how}: it compares all "
+            "pairs (`evaluate(pairwise_rows=)` and naming it in `calibration_test` take more)"
+        )
+        # the bound statistic knows what a rule such as bandwidth="median" became
+        resolved = dataclasses.replace(statistic, inner=inner.statistic)
+        super().__init__(resolved, inner.n, (*inner.notes, note))
+        self.inner, self.n_whole, self.chosen = inner, n, statistic.chosen
+        self.term_size, self.rounding = inner.term_size, inner.rounding
+
+    def see(self, labels: Labels) -> Labels:
+        """Return the labels of the part."""
+        values, weights = (some_rows(array, self.chosen) for array in (labels.values, labels.weights))
+        return dataclasses.replace(labels, values=values, weights=weights)
+
+    def of_pool(self, pool: Pool, weights: Array | None) -> Bound:
+        """Bind to the part of pools of all rows."""
+        inner = self.inner.of_pool(pool[self.chosen], some_rows(weights, self.chosen))
+        return PartBound(self.statistic, inner, self.n_whole)
+
+    def of_cells(self, predictions: Quantiles) -> Bound:
+        """Return itself, where the statistic looks at the cells of labels itself."""
+        self.inner.of_cells(predictions)
+        return self
+
+    @property
+    def shared(self) -> Hashable:
+        """Equal where statistics that share work see the same part of the rows."""
+        shared = self.inner.shared
+        return None if shared is None else (self.chosen.tobytes(), shared)
+
+    def states_with(self, others: Sequence[Any], labels: Labels) -> list[State]:
+        """Return the sums of all over the part."""
+        return self.inner.states_with([other.inner for other in others], self.see(labels))
+
+    def state(self, labels: Labels) -> State:
+        """Return the sums over the part."""
+        return self.inner.state(self.see(labels))
+
+    def finish(self, state: State) -> Array:
+        """Turn sums into values, (b,)."""
+        return self.inner.finish(state)
+
+    def observed_sums(self, labels: Labels) -> State:
+        """Return the sums over the part, with what its standard error and notes need."""
+        return self.inner.observed_sums(self.see(labels))
+
+    def wild_sums(self, labels: Labels, codes: HostArray, number: int) -> tuple[State, State]:
+        """Return what predictions expect, and what labels add per cluster, of the part."""
+        return self.inner.wild_sums(self.see(labels), codes[self.chosen], number)
+
+    def widened_states(self, expected: State, added: State) -> tuple[State, State]:
+        """Return sums, widened so that replicates scatter no less than with independent rows."""
+        return self.inner.widened_states(expected, added)
+
+    def wild_values(self, expected: State, added: State, signs: HostArray) -> Array:
+        """Return the values of pseudo-labels."""
+        return self.inner.wild_values(expected, added, signs)
+
+    def stderr(self, sums: State, labels: Labels) -> tuple[float | None, str | None]:
+        """Return the standard error of the part."""
+        return self.inner.stderr(sums, labels)
+
+    def interval_method(self, labels: Labels) -> Literal["normal", "wilson"]:
+        """Return which interval belongs to the value."""
+        return self.inner.interval_method(labels)
+
+    def chi_square(self, sums: State | None = None) -> tuple[float, str] | None:
+        """Return degrees of freedom and name of the chi-square of the part, where one is known."""
+        return self.inner.chi_square()
+
+    def observed_notes(self, sums: State) -> tuple[str, ...]:
+        """Return what the sums make worth knowing."""
+        return self.inner.observed_notes(sums)
 
 
 def some_rows(values: Array | None, chosen: HostArray) -> Any:

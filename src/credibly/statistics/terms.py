@@ -14,11 +14,10 @@ Terms that are split by parts of the rows (groups, regions, clusters) have these
 from __future__ import annotations
 
 import copy
-import dataclasses
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Sequence
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -32,41 +31,22 @@ from credibly._arrays.namespace import (
     is_numpy,
     like,
     namespace,
-    on_accelerator,
     tiles,
     to_host,
 )
 from credibly._arrays.notes import counted
-from credibly._arrays.sums import count_cells, group_sums, indicator, sums_in_order, sums_of_rows
+from credibly._arrays.sums import count_cells, group_sums
 from credibly.predictions import Classes, Counts, Labels, Predictions, Quantiles, Reals
 from credibly.predictions.passes import on_host
 from credibly.predictions.samples import LeftOut, Pool
 from credibly.statistics.batches import gather, in_cache, rater_shares, total_of, weighted, widening
 from credibly.statistics.protocol import State, needs_values
 
-PLUGIN_REFUSAL = (
-    "the plug-in error is biased upwards near calibration, where such intervals have a coverage of 0"
-)
-
-_FEW = 10
-
-SPARSE_REFUSAL = (
-    f"half of the non-empty bins contain fewer than {_FEW} instances, where intervals do not "
-    f"reach their coverage"
-)
+MANY_REPLICATES = 200
+"""Replicates from which on losses of mixtures are tabulated; a table costs as much as about 100."""
 
 POOL_ELEMENTS = 2**18
 """Numbers of the pools that are worked on at a time."""
-
-_IN_CACHE = 3 * 2**18  # entries up to which a product with an indicator beats adding up row by row
-
-
-_ROWS_PER_CELL = 2**10  # from which on hits are counted cell by cell
-
-
-def are_sparse(sizes: HostArray) -> bool:
-    """Tell whether the median filled cell holds too few instances for a standard error."""
-    return bool(np.median(sizes[sizes > 0]) < _FEW)
 
 
 class Terms(ABC):
@@ -94,11 +74,13 @@ class Terms(ABC):
     n_cells: int = 1
     part: Array | None = None
     n_parts: int = 1
+    of_parts: ClassVar[tuple[str, ...]] = ("_known",)
+    """What is kept in `__dict__` and holds for one split alone."""
 
     def split(self, part: Array, number: int) -> Self:
         """Return the same terms, split by these parts of the rows alone: sums are (b, parts * cells)."""
         other = copy.copy(self)
-        for name in ("_known", "ends", "_indicator", "_in_order"):
+        for name in self.of_parts:
             other.__dict__.pop(name, None)
         other.part, other.n_parts = part, number
         return other
@@ -453,6 +435,15 @@ class Losses(Means):
             moment = like(np.asarray(moment), self.reference)
         return namespace(moment).broadcast_to(moment, (self.n,))[:, None]
 
+    tabled: Callable[[Labels], Losses] | None = None
+    """Makes losses that are quicker for many label vectors from the observed labels."""
+
+    def for_replicates(self, observed: Labels, n_resamples: int) -> Losses:
+        """Return tabled losses, where there are so many label vectors that tables pay."""
+        if self.tabled is None or n_resamples < MANY_REPLICATES:
+            return self
+        return self.tabled(observed)
+
     def contributions(self, labels: Labels) -> Array:
         """Return every instance's loss, (b, n)."""
         return self.loss(labels.values)
@@ -487,173 +478,3 @@ def why_pools_are_infinite(finite: HostArray) -> tuple[str, str, str]:
         f"in {counted(number, 'instance')} one of them is infinite",
         "Use another statistic, such as `picp` or `skce`.",
     )
-
-
-class Events(Terms):
-    """Events that are counted in cells: the label is a given class, or every class has its own cell.
-
-    Parameters
-    ----------
-    chance : array (n,) or (n, k)
-        Predicted probability of the event.
-    cell : array shaped like `chance`, or None
-        Where it is counted. None: every class in a cell of its own, and one event per row in the only one.
-    n_cells : int
-        Number of cells.
-    event : array (n,), optional
-        With one event per row: the class that the label must be. Otherwise column c is "the label is c".
-    """
-
-    def __init__(
-        self, chance: Array, cell: Array | None = None, n_cells: int = 1, event: Array | None = None
-    ) -> None:
-        self.n, self.chance, self.reference, self.event = int(chance.shape[0]), chance, chance, event
-        self.n_cells = int(chance.shape[1]) if cell is None and event is None else n_cells
-        self.cell = cell[:, None] if cell is not None and cell.ndim == 1 else cell
-
-    @property
-    def is_mean(self) -> bool:
-        """Whether one event per row is counted in a single cell."""
-        return self.event is not None and self.cell is None
-
-    @cached_property
-    def mean(self) -> Array:
-        """The chances, (n, m)."""
-        p = as_float64(self.chance)
-        return p[:, None] if p.ndim == 1 else p
-
-    @property
-    def variance(self) -> Array:
-        """Return p (1 - p)."""
-        return self.mean * (1.0 - self.mean)
-
-    @property
-    def third(self) -> Array:
-        """Return p (1 - p) (1 - 2 p)."""
-        return self.variance * (1.0 - 2.0 * self.mean)
-
-    @property
-    def place(self) -> Array | None:
-        """The only cell of every row, (n,)."""
-        return self.part if self.cell is None else self.cells_of_parts()[:, 0]
-
-    @cached_property
-    def _indicator(self) -> Array:
-        return indicator(self.place, self.n_parts * self.n_cells, np.float32)
-
-    @cached_property
-    def ends(self) -> Array | None:
-        """On a device: how many rows the parts up to each hold, if rows come in the order of their parts."""
-        if self.part is None or self.cell is not None or not on_accelerator(self.part):
-            return None
-        xp = namespace(self.part)
-        if bool(xp.any(self.part[1:] < self.part[:-1])):
-            return None
-        return xp.searchsorted(self.part, xp.arange(self.n_parts, device=device(self.part)), side="right")
-
-    @cached_property
-    def _in_order(self) -> tuple[HostArray, HostArray]:
-        """The rows, those of one cell after the other, and where every cell but the last ends."""
-        place: Any = self.place
-        counts = np.bincount(place, minlength=self.n_parts * self.n_cells)
-        return np.argsort(place, kind="stable"), np.cumsum(counts)[:-1]
-
-    def for_replicates(self, observed: Labels, n_resamples: int) -> Self:
-        """Return the same; of many rows in few cells it is known which rows each cell holds."""
-        n_cells = self.n_parts * self.n_cells
-        few = n_resamples and self.event is not None and 1 < n_cells <= self.n // _ROWS_PER_CELL
-        if few and is_numpy(self.place) and self.n * n_cells > _IN_CACHE:
-            _ = self._in_order
-        return self
-
-    @property
-    def is_lean(self) -> bool:
-        """Whether a kernel counts events."""
-        return label_kernels.usable(self.reference)
-
-    def added(self, labels: Labels) -> Array:
-        """Return 1 where the event happened, or the share of raters who saw it, (b, n, m)."""
-        if isinstance(labels, Counts):
-            frequency = rater_shares(labels)
-            if self.event is None:
-                return frequency
-            xp = namespace(frequency)
-            classes = xp.arange(frequency.shape[2], device=device(frequency))
-            chosen = xp.astype(xp.astype(self.event, classes.dtype)[:, None] == classes, frequency.dtype)
-            return xp.sum(chosen * frequency, axis=-1, keepdims=True)
-        assert isinstance(labels, Classes)
-        values = labels.values
-        xp = namespace(values)
-        if self.event is not None:
-            return xp.astype(values == self.event[None, :], xp.float64)[:, :, None]
-        columns = xp.arange(labels.n_classes, dtype=values.dtype, device=device(values))
-        return xp.astype(values[:, :, None] == columns, xp.float64)
-
-    def contributions(self, labels: Labels) -> Array:
-        """Return what labels add, (b, n), where a row counts in one cell."""
-        return self.added(labels)[:, :, 0]
-
-    def observed(self, labels: Labels) -> Array:
-        """Sum the events per cell."""
-        if isinstance(labels, Counts):
-            return self.per_cell(self.added(labels), labels.weights)
-        assert isinstance(labels, Classes)
-        return self._count(labels)
-
-    def square(self, labels: Labels) -> Array:
-        """Return the sum per cell of event (1 - 2 p) where an event is 0 or 1."""
-        if isinstance(labels, Counts):
-            return super().square(labels)
-        assert isinstance(labels, Classes)
-        return self._count(labels, 1.0 - 2.0 * as_float64(self.chance))
-
-    def _count(self, labels: Classes, slope: Array | None = None) -> Array:
-        """Sum events per cell, each times its `slope` (shaped like the chances), (b, cells)."""
-        weights = labels.weights
-        if slope is not None:
-            factor = gather(slope, labels.values) if self.event is None else slope[None, :]
-            weights = factor if weights is None else factor * weights
-        if weights is None and label_kernels.usable(labels.values):
-            return self._counted_at_once(labels.values)
-        if self.event is not None:
-            return self._hits(labels.values == self.event[None, :], weights)
-        if weights is None and self.ends is not None:
-            counts = [sums_in_order(labels.values == c, self.ends) for c in range(self.n_cells)]
-            return namespace(self.ends).reshape(namespace(self.ends).stack(counts, axis=2), (len(labels), -1))
-        return in_cache(self._by_class, dataclasses.replace(labels, weights=weights))["observed"]
-
-    def _counted_at_once(self, values: Array) -> Array:
-        cell = self.cell if self.cell is None or self.event is None else self.cell[:, 0]
-        part = None if self.part is None else self.n_cells * self.part
-        n_cells = self.n_parts * self.n_cells
-        return as_float64(label_kernels.cell_counts(values, n_cells, cell=cell, event=self.event, part=part))
-
-    def _by_class(self, labels: Labels) -> State:
-        cells = labels.values if self.cell is None else gather(self.cell, labels.values)
-        if self.part is not None:
-            cells = cells + self.n_cells * self.part[None, :]
-        return State(observed=count_cells(cells, self.n_parts * self.n_cells, labels.weights))
-
-    def _hits(self, hits: Array, weights: Array | None) -> Array:
-        if weights is None and is_numpy(hits):
-            return self._whole_numbers(hits)
-        if weights is None and self.ends is not None:
-            return sums_in_order(hits, self.ends)
-        xp, place = namespace(hits), self.place
-        values = xp.astype(hits, xp.float64) * (1.0 if weights is None else weights)
-        if place is None:
-            return xp.sum(values, axis=1)[:, None]
-        return group_sums(values, place, self.n_parts * self.n_cells)
-
-    def _whole_numbers(self, hits: HostArray) -> HostArray:
-        place, n_cells = self.place, self.n_parts * self.n_cells
-        if place is None:
-            return np.array([[float(np.count_nonzero(row))] for row in hits])
-        if "_in_order" in self.__dict__:
-            order, ends = self._in_order
-            counts = [[np.count_nonzero(part) for part in np.split(row.take(order), ends)] for row in hits]
-            return np.array(counts, dtype=np.float64)
-        if len(hits) == 1 or self.n * n_cells > _IN_CACHE:
-            return sums_of_rows(hits, place, n_cells)
-        # Whole numbers: single precision is exact and halves the cost.
-        return np.asarray(hits.astype(np.float32) @ self._indicator, dtype=np.float64)

@@ -39,11 +39,17 @@ from credibly._arrays.namespace import (
 )
 from credibly.predictions import Labels, Predictions, Rows, as_point
 from credibly.statistics.batches import in_cache, widening
-from credibly.statistics.cells import CELL_TRAITS, TargetName, check_target, event_of
+from credibly.statistics.cells import (
+    CELL_TRAITS,
+    PLUGIN_REFUSAL,
+    TargetName,
+    check_target,
+    event_of,
+    events_of,
+)
+from credibly.statistics.events import Events
 from credibly.statistics.over_rows import gathered
-from credibly.statistics.proper import top_label
 from credibly.statistics.protocol import Bound, Plan, State, Statistic, Story, Traits
-from credibly.statistics.terms import PLUGIN_REFUSAL, Events
 
 _ROUNDING = 1e-12  # means of members in another order differ in their last digits and are still equal
 _TRAITS = dataclasses.replace(CELL_TRAITS, reduction="opaque")
@@ -81,14 +87,21 @@ class _Column:
         return cls(order, values, ends, Events(probs, event=event))
 
 
+def _columns(predictions: Any, target: TargetName) -> list[_Column]:
+    """Return the confidence, the probability of one class, or that of every class."""
+    chance, event = events_of(predictions, target)
+    if event is not None:
+        return [_Column.of(chance, event)]
+    return [_Column.of(*event_of(chance, c)) for c in range(chance.shape[1])]
+
+
 @dataclasses.dataclass(frozen=True)
 class WalkStatistic(Statistic):
     """Base of the statistics of the walk."""
 
+    @abstractmethod
     def columns(self, predictions: Any) -> list[_Column]:
         """Return the predictions whose walks are looked at."""
-        probs = predictions.probs
-        return [_Column.of(*event_of(probs, c)) for c in range(probs.shape[1])]
 
     def _bind(self, predictions: Predictions, plan: Plan) -> Bound:
         point, notes = as_point(predictions)
@@ -172,10 +185,6 @@ class WalkBound(Bound):
             parts.append(to_host(self._mean(walks)))
         return np.concatenate(parts)
 
-    def finish(self, state: State) -> Array:
-        """Return the values."""
-        return state["value"]
-
 
 @dataclasses.dataclass(frozen=True)
 class Ecce(WalkStatistic):
@@ -234,11 +243,7 @@ class Ecce(WalkStatistic):
 
     def columns(self, predictions: Any) -> list[_Column]:
         """The confidence, the probability of one class, or that of every class."""
-        if self.target == "classwise":
-            return super().columns(predictions)
-        if isinstance(self.target, int):
-            return [_Column.of(*event_of(predictions.probs, self.target))]
-        return [_Column.of(*top_label(predictions))]
+        return _columns(predictions, self.target)
 
     def of_walk(self, walk: Array, column: _Column) -> Array:
         """Return the distance that the walk, with its start, covers."""
@@ -300,9 +305,7 @@ class TruthfulCE(WalkStatistic):
 
     def columns(self, predictions: Any) -> list[_Column]:
         """The probability of one class, or that of every class."""
-        if isinstance(self.target, int):
-            return [_Column.of(*event_of(predictions.probs, self.target))]
-        return super().columns(predictions)
+        return _columns(predictions, self.target)
 
     def of_walk(self, walk: Array, column: _Column) -> Array:
         """Return the sum over thresholds between neighbouring predictions; equal ones have none."""

@@ -13,7 +13,7 @@ import dataclasses
 from typing import ClassVar
 
 from credibly._arrays.checks import require_positive_number
-from credibly._arrays.namespace import Array, namespace, rows_within_budget, tiles
+from credibly._arrays.namespace import namespace, rows_within_budget, tiles
 from credibly.predictions import Labels, Predictions, RealPredictions
 from credibly.results.base import require_level
 from credibly.statistics.coverage import picp
@@ -110,10 +110,6 @@ class WidthBound(Bound):
             kernel = xp.exp(-0.5 * (places[rows][:, None] - places[None, :]) ** 2)
             value = value + xp.sum((beyond[:, rows] @ kernel) * beyond, axis=1)
         return State(value=xp.clip(2.0 * value / total**2, 0.0, None))
-
-    def finish(self, state: State) -> Array:
-        """Return the values."""
-        return state["value"]
 
 
 hsic = WidthCoverageHSIC()

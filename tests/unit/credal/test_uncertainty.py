@@ -33,6 +33,13 @@ def test_points_have_no_epistemic_part() -> None:
         assert parts.epistemic.tolist() == [0.0]
 
 
+def test_a_stated_confidence_is_a_point() -> None:
+    parts = cr.uncertainty(cr.Confidence([0.75, 0.5]), base=2)
+    # -(3/4) log2(3/4) - (1/4) log2(1/4) = 2 - (3/4) log2(3)
+    assert parts.total == pytest.approx([2.0 - 0.75 * math.log2(3.0), 1.0])
+    assert parts.epistemic == pytest.approx([0.0, 0.0])
+
+
 @pytest.mark.parametrize("alpha", [[[2.0, 3.0, 5.0]], [[[2.0, 3.0, 5.0], [0.5, 0.5, 0.5]]]])
 def test_dirichlet_in_closed_form_is_the_mean_over_draws(alpha: list) -> None:
     dirichlet = cr.Dirichlet(alpha)

@@ -202,7 +202,7 @@ def test_the_choice_in_a_pool_is_the_label_of_the_estimate() -> None:
     test = cr.calibration_test(cr.Samples(DRAWS), Y, statistics="skce", n_resamples=19, rng=0)
     assert test.statistic == pytest.approx(cr.skce(cr.Samples(DRAWS), Y).value, abs=1e-15)
     bound = cr.skce.bind(cr.Samples(DRAWS))
-    pool, choice = bound.see(cr.skce.labels(cr.Samples(DRAWS), Y))
+    pool, choice = bound.pooled(cr.skce.labels(cr.Samples(DRAWS), Y))
     other = Classes(np.full_like(choice.values, 2), choice.n_classes)
     # choosing the second draw exchanges it with the label
     swapped = DRAWS.copy()

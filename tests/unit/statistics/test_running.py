@@ -105,8 +105,10 @@ def test_no_graph_is_kept() -> None:
     running = cr.statistics.RunningStatistic("brier")
     probs = torch.tensor(PROBS, requires_grad=True)
     running.update(probs, torch.tensor(LABELS))
-    assert not any(value.requires_grad for value in running._sums.values())  # type: ignore[union-attr]
-    assert not running._first.probs.requires_grad  # type: ignore[union-attr]
+    assert running._kept is not None
+    sums, _, first = running._kept
+    assert not any(value.requires_grad for value in sums.values())
+    assert not first.probs.requires_grad  # type: ignore[attr-defined]
 
 
 def test_notes_do_not_pile_up() -> None:

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from credibly.predictions import Classes, Reals
-from credibly.statistics import terms
-from credibly.statistics.terms import Events, Losses, Outcomes, Terms
+from credibly.statistics import events
+from credibly.statistics.events import Events
+from credibly.statistics.terms import Losses, Outcomes, Terms
 
 N, K, PARTS = 60, 3, 4
 RNG = np.random.default_rng(0)
@@ -99,7 +100,7 @@ def test_a_device_counts_the_same(kind: str, ordered: bool, monkeypatch: pytest.
     """Rows in the order of their parts are counted by one running sum; tensors of the host take that way."""
     torch = pytest.importorskip("torch")
     order = np.argsort(PART, kind="stable") if ordered else np.arange(N)
-    monkeypatch.setattr(terms, "on_accelerator", lambda array: True)
+    monkeypatch.setattr(events, "on_accelerator", lambda array: True)
     probs, part = torch.from_numpy(PROBS[order]), torch.from_numpy(PART[order])
     labels = Classes(torch.from_numpy(LABELS[:, order]), K)
     one = kind == "one event"

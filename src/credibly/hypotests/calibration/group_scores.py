@@ -51,8 +51,9 @@ from credibly.predictions import (
 )
 from credibly.predictions.samples import Pool
 from credibly.statistics.coverage import symmetric_levels
+from credibly.statistics.events import Events
 from credibly.statistics.proper import top_label
-from credibly.statistics.terms import Events, Losses, Terms
+from credibly.statistics.terms import Losses, Terms
 
 HELD = 0.9
 """What the central interval of a real value holds."""

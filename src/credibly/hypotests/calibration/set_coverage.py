@@ -55,9 +55,9 @@ from credibly.results.coverage import SetCoverage, Strata
 from credibly.results.estimates import Estimate
 from credibly.results.tests import HypotestResult
 from credibly.statistics.batches import widening
+from credibly.statistics.events import Events
 from credibly.statistics.protocol import State
 from credibly.statistics.regression import central_interval
-from credibly.statistics.terms import Events
 
 _RANGES = {"set_coverage": (0.0, 1.0), "coverage_by_size": (0.0, np.inf), "coverage_by_group": (0.0, np.inf)}
 _MANY_DRAWS = 500

@@ -33,7 +33,7 @@ from credibly.learners.mixing import mixed
 from credibly.learners.points import Points, as_class_predictions, points_of, require_same_points
 from credibly.predictions import Classes, Point, as_point, as_predictions
 from credibly.results.combinations import LocalDeviations
-from credibly.statistics.terms import Events
+from credibly.statistics.events import Events
 
 LEAST_INSTANCES = 20
 
