@@ -11,6 +11,7 @@ from __future__ import annotations
 import codecs
 import dataclasses
 import gzip
+import itertools
 import json
 import math
 import struct
@@ -28,7 +29,8 @@ from credibly.io.json_text import from_json, read_json_lines, read_json_value
 from credibly.io.limits import reading
 from credibly.io.roles import Content
 
-_BLOCK = 2**20
+_LOOKED_AT = 20
+"""Records that are looked at to tell what a file is."""
 _SCALARS = (str, int, float, bool)
 _LONGEST = 80
 """Characters of a field that can be the name of a group."""
@@ -39,6 +41,7 @@ _TRUTH_WORDS = ("correct_answer", "target", "gold", "ideal", "answer_key", "answ
 ANSWER_WORDS = (*_TRUTH_WORDS, "answer_index", "answer", "label")
 _CHOSEN_WORDS = ("prediction", "predicted", "model_answer", "response", "output")
 CORRECT_WORDS = ("correct", "is_correct", "right", "judges")
+_NO_VERDICT = {"", "na", "n/a", "nan", "none", "not attempted", "unanswered", "abstained", "refused"}
 CONFIDENCE_WORDS = ("confidence", "stated_confidence", "verbalized_confidence", "p_correct", "p_true")
 JUDGED_WORDS = ("probability", "prob")
 """What states a confidence if the record also says whether the answer is right."""
@@ -47,6 +50,7 @@ _LOGPROB_WORDS = ("logprobs", "log_probs", "top_logprobs", "loglikelihoods")
 _PROB_WORDS = ("probs", "probabilities", "option_probs")
 _TOKEN_WORDS = ("token_logprobs", "logprob", "answer_logprob")
 _ID_WORDS = ("id", "question_id", "doc_id", "custom_id")
+_ASKED = {"question", "prompt", "input", *_OPTION_WORDS}
 _MEMBER_WORDS = ("prompt_id", "template", "template_id", "temperature", "seed", "member", "run")
 
 
@@ -89,44 +93,44 @@ class Log:
     broken: list[tuple[str, str]] = dataclasses.field(default_factory=list)
 
 
-def _is_log(first: Any) -> bool:
-    """Tell whether records like the first are those of a log."""
-    return isinstance(first, dict) and _reader_of(first) is not None
+def _is_log(records: Iterable[Any]) -> bool:
+    """Tell whether one of the first records is that of a log."""
+    return any(_reader_of(record) is not None for record in itertools.islice(records, _LOOKED_AT))
 
 
 def log_content(form: str, path: str, records: Iterator[tuple[str, Any]]) -> Content:
     """Read the records of a log, each with the place where it stands; a broken one comes as an error."""
-    log: Log | None = None
-    known: tuple[str, Callable[[dict[str, Any]], list[Question]]] | None = None
+    head = list(itertools.islice(records, _LOOKED_AT))
+    known = next((reader for _, record in head if (reader := _reader_of(record)) is not None), None)
+    if known is None:
+        place, record = head[0] if head else ("", [])
+        raise record if isinstance(record, FileError) else _unknown(path, place, record)
+    log = Log(known[0], [])
     keys: tuple[str, ...] = ()
-    for place, record in records:
+    for place, record in itertools.chain(head, records):
         if isinstance(record, FileError):
-            if log is None:
-                raise record
             log.broken.append((place, record.evidence))
             continue
-        same = known is not None and isinstance(record, dict) and tuple(record) == keys
-        reader = known if same else _reader_of(record) if isinstance(record, dict) else None
+        same = isinstance(record, dict) and tuple(record) == keys
+        reader = known if same else _reader_of(record)
         keys = tuple(record) if isinstance(record, dict) else ()
-        if log is None or known is None:
-            if reader is None:
-                raise _unknown(path, place, record)
-            known, log = reader, Log(reader[0], [])
+        if reader is None and not log.program and isinstance(record, dict) and _ASKED & record.keys():
+            reader = "", of_plain  # without what was predicted, which is counted
         if reader is None or reader[0] != known[0]:
             problem = f"it holds {_held(record)}, unlike the records before"
             log.broken.append((place, problem))
             continue
         try:
-            for question in known[1](record):
+            for question in reader[1](record):
                 _forget_texts(question, log.questions[0] if log.questions else question)
                 log.questions.append(question)
         except ValueError as error:
             log.broken.append((place, str(error)[:80]))
         except (KeyError, TypeError, IndexError, AttributeError) as error:
             log.broken.append((place, f"{type(error).__name__}: {str(error)[:80]}"))
-    if log is None or not log.questions:
-        broken = log.broken[0] if log is not None and log.broken else (f"'{path}'", "it is empty")
-        raise FileError(broken[0], "must hold questions", broken[1], "Check how it was made.")
+    if not log.questions:
+        place, problem = log.broken[0] if log.broken else (f"'{path}'", "it is empty")
+        raise FileError(place, "must hold questions", problem, "Check how it was made.")
     return Content(form, {}, table={}, log=log)
 
 
@@ -150,8 +154,10 @@ def names_of_places(number: int) -> list[str]:
     return [chr(65 + at) if number <= 26 else str(at) for at in range(number)]
 
 
-def _reader_of(record: dict[str, Any]) -> tuple[str, Callable[[dict[str, Any]], list[Question]]] | None:
+def _reader_of(record: Any) -> tuple[str, Callable[[dict[str, Any]], list[Question]]] | None:
     """Return which program wrote a record, and what reads it; None if it is that of no log."""
+    if not isinstance(record, dict):
+        return None
     keys = record.keys()
     if "doc_id" in keys and ("resps" in keys or "filtered_resps" in keys):
         return "lm-evaluation-harness", _of_harness
@@ -195,7 +201,8 @@ def _is_plain(record: Mapping[str, Any]) -> bool:
     judged |= (by_token and answer is not None) or compared
     samples = record.get("samples")
     sampled = isinstance(samples, list) and (asks or "answer" in record)
-    return (says and (asks or judged)) or sampled
+    repeated = compared and _first(record, _MEMBER_WORDS) is not None
+    return (says and (asks or judged)) or sampled or repeated
 
 
 def _unknown(path: str, place: str, record: Any) -> FileError:
@@ -233,8 +240,8 @@ def _opened(path: str) -> AbstractContextManager[IO[bytes]]:
 
 def read_lines(path: str) -> Content:
     """Read JSON lines: a log one line at a time, and anything else as a table."""
-    _, first = next(lines_of(path), ("", None))
-    return log_content(".jsonl", path, lines_of(path)) if _is_log(first) else read_json_lines(path)
+    is_log = _is_log(record for _, record in lines_of(path))
+    return log_content(".jsonl", path, lines_of(path)) if is_log else read_json_lines(path)
 
 
 def read_json(path: str) -> Content:
@@ -244,10 +251,11 @@ def read_json(path: str) -> Content:
         _require_version(path, value)
         samples = enumerate(value.get("samples") or [])
         return log_content(".json", path, ((f"'{path}': sample {at}", entry) for at, entry in samples))
-    if isinstance(value, list) and value and _is_log(value[0]):
-        return log_content(
-            ".json", path, ((f"'{path}': record {at}", entry) for at, entry in enumerate(value))
-        )
+    values = value.values() if isinstance(value, dict) else [value]
+    records = next((entry for entry in values if isinstance(entry, list) and _is_log(entry)), None)
+    if records is not None:
+        placed = ((f"'{path}': record {at}", entry) for at, entry in enumerate(records))
+        return log_content(".json", path, placed)
     return from_json(value, path)
 
 
@@ -302,8 +310,7 @@ def _of_harness(record: dict[str, Any]) -> list[Question]:
     answers = record.get("filtered_resps") or record["resps"]
     target = record.get("target")
     target = int(target) if isinstance(target, str) and target.isdigit() else target  # written as text
-    question = Question(record["doc_id"], answer=target, fields=_fields(doc))
-    question.filter = record.get("filter")
+    question = Question(record["doc_id"], answer=target, filter=record.get("filter"), fields=_fields(doc))
     pairs = [_likelihood(entry) for entry in answers] if isinstance(answers, list) else []
     if pairs and all(entry is not None for entry in pairs):
         question.logprobs = _compact(pairs)
@@ -316,10 +323,8 @@ def _of_harness(record: dict[str, Any]) -> list[Question]:
         return [question]
     generated = _flat(record["resps"])
     question.samples = generated if len(generated) > 1 else None
-    question.correct, question.confidence = (
-        _first(record, ("exact_match", "acc", "correct")),
-        record.get("confidence"),
-    )
+    question.correct = _first(record, ("exact_match", "acc", "correct"))
+    question.confidence = record.get("confidence")
     return [question]
 
 
@@ -361,9 +366,8 @@ def _flat(value: Any) -> list[Any]:
 def _of_helm(record: dict[str, Any]) -> list[Question]:
     stats: dict[str, Any] = {}
     for entry in record["stats"]:
-        stats.setdefault(
-            _object(entry["name"]).get("name", entry["name"]), entry.get("mean", entry.get("sum"))
-        )
+        name = _object(entry["name"]).get("name", entry["name"])
+        stats.setdefault(name, entry.get("mean", entry.get("sum")))
     fields = {name: record.get(name) for name in ("perturbation", "train_trial_index")}
     fields["perturbation"] = _object(fields["perturbation"]).get("name", "none")
     passage = {"passage": record["instance_id"]}  # perturbed versions of one instance belong together
@@ -435,9 +439,8 @@ def _take_tokens(question: Question, logprobs: Any) -> None:
             if number is not None:
                 places.append((token, {token: float(number), **(top or {})}))
     elif isinstance(logprobs.get("top_logprobs"), list) and logprobs["top_logprobs"]:
-        places = [
-            ("", {str(name): float(entry) for name, entry in (logprobs["top_logprobs"][0] or {}).items()})
-        ]
+        first = logprobs["top_logprobs"][0] or {}
+        places = [("", {str(name): float(number) for name, number in first.items()})]
     if not places:
         return
     if _is_text(question) and all(len(listed) == 1 for _, listed in places):
@@ -493,9 +496,7 @@ def of_plain(record: dict[str, Any]) -> list[Question]:
     elif isinstance(listed, dict) and question.options is not None and set(listed) <= set(question.options):
         question.logprobs = [listed.get(name) for name in question.options]
     elif isinstance(listed, dict):
-        question.tokens = {
-            str(name): math.exp(float(entry)) for name, entry in listed.items() if entry is not None
-        }
+        question.tokens = {str(name): math.exp(float(log)) for name, log in listed.items() if log is not None}
     elif isinstance(first, dict) and "token" in first:
         question.tokens = {str(entry["token"]): math.exp(float(entry["logprob"])) for entry in listed or ()}
     elif isinstance(first, dict):
@@ -511,6 +512,7 @@ def _logarithms(probs: Any) -> Any:
         return dict(zip(probs, _logarithms([*probs.values()]), strict=True))
     if not isinstance(probs, list):
         return None
+    probs = [number if number is None else float(number) for number in probs]
     strange = next((number for number in probs if number is not None and not 0 <= number <= 1 + 1e-3), None)
     if strange is not None:
         raise ValueError(f"a probability is {strange:.6g}")
@@ -524,19 +526,34 @@ def _take_plain(question: Question, record: Mapping[str, Any]) -> None:
         options = {name: [entry.get(name) for entry in options] for name in ("text", "label")}
     if isinstance(options, dict) and isinstance(options.get("text"), list):  # of Hugging Face
         options, letters = options["text"], options.get("label")
-    if isinstance(options, (list, dict)) and None not in options:
+    if isinstance(options, (list, dict)) and options and None not in options:
         question.options = _shared(map(str, options))
         question.lengths = _shared(map(_length, question.options))
-    question.samples = record["samples"] if isinstance(record.get("samples"), list) else None
+    if isinstance(record.get("samples"), list):
+        question.samples = [_text_of(sample) for sample in record["samples"]]
     question.correct, question.member = _first(record, CORRECT_WORDS), _first(record, _MEMBER_WORDS)
     question.answer, truth = _first(record, ANSWER_WORDS), _first(record, _TRUTH_WORDS)
+    letters = [*options.values()] if isinstance(options, dict) else letters
     if isinstance(letters, list) and question.answer in letters:
         question.answer = chr(65 + letters.index(question.answer))
+    if isinstance(question.answer, bool) and options is None and question.correct is None:
+        question.correct = question.answer
     chosen = _first(record, _CHOSEN_WORDS if truth is None else (*_CHOSEN_WORDS, "answer"))
     question.chosen = chosen if isinstance(chosen, str) else None
+    question.correct = verdict_of(question.correct)
     states = CONFIDENCE_WORDS if question.correct is None else (*CONFIDENCE_WORDS, *JUDGED_WORDS)
     question.confidence = _first(record, states)
     question.source = _first(record, ("provenance", "confidence_source"))
+
+
+def verdict_of(value: Any) -> Any:
+    """Return what an answer was judged to be; None if it says that there was no answer to judge."""
+    return None if str(value).strip().casefold().replace("_", " ") in _NO_VERDICT else value
+
+
+def _text_of(sample: Any) -> Any:
+    """Return the text of a sample that is an object."""
+    return _first(sample, ("answer", "text", "content", "output")) if isinstance(sample, dict) else sample
 
 
 def _first(record: Mapping[str, Any], names: Iterable[str]) -> Any:

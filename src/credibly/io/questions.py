@@ -6,7 +6,9 @@ counted by reason; nothing is divided by its sum unless a note says so.
 
 from __future__ import annotations
 
+import dataclasses
 import math
+import unicodedata
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any
@@ -27,6 +29,7 @@ from credibly.io.logs import (
     names_of_places,
     of_plain,
     spelled,
+    verdict_of,
 )
 from credibly.io.roles import LENGTH, ROLES, Content, ReadOptions
 from credibly.predictions.confidence import OUTCOMES, outcomes_of
@@ -46,7 +49,7 @@ def lay_out(content: Content, read: ReadOptions) -> None:
         raise _no_lengths("it is no log of questions")
     if log is None:
         return
-    content.log, content.table = None, None
+    content.log, content.table, content.arrays = None, None, {}
     _report_broken(log, content, read)
     name = f"a log of {log.program}" if log.program else "a log of questions"
     content.note(Note(ROUTINE, f"read as {name}, {counted(len(log.questions), 'line')}"))
@@ -55,36 +58,36 @@ def lay_out(content: Content, read: ReadOptions) -> None:
     members = _members_of(questions)
     if any(question.tokens is not None for question in questions):
         _pick_options(questions, content, read)
-    named = _judged_by(questions, read)
-    if any(question.logprobs is not None for question in questions):
+    named = read.labels if isinstance(read.labels, str) else ""
+    if any(named in question.fields for question in questions):
+        _judge_by(named, questions)
+    if any(question.logprobs for question in questions):
         kept = _of_options(questions, members, content, read)
     elif any(question.confidence is not None for question in questions):
         kept = _of_confidences(questions, content, read)
     else:
         kept = _of_samples(questions, members, content)
-    if named is not None:
+    if "y" in content.arrays and any(named in question.fields for question in questions):
         content.arrays[named] = content.arrays.pop("y")
     _keep_fields(kept, content, read)
     ids = {str(question.id) for question in questions if question.id is not None}
     content.left_out = frozenset(ids - {str(question.id) for requests in kept for question in requests})
 
 
-def _judged_by(questions: list[Question], read: ReadOptions) -> str | None:
-    """Take the field that the user names as labels, and return its name; None if they name none."""
-    name = read.labels if isinstance(read.labels, str) else ""
-    if not any(name in question.fields for question in questions):
-        return None
+def _judge_by(name: str, questions: list[Question]) -> None:
+    """Take the field that the user names as the right option, or as what the answer was judged to be."""
     for question in questions:
-        value = question.fields.get(name)
-        question.answer, question.correct = (value, None) if question.logprobs is not None else (None, value)
-    return name
+        value, has_options = question.fields.get(name), question.logprobs is not None
+        question.answer, question.correct = (value, None) if has_options else (None, verdict_of(value))
 
 
 def _of_table(content: Content, read: ReadOptions) -> Log | None:
     """Return the rows of a table as questions if it holds confidences and whether answers are right."""
-    table = content.table
-    if table is None or read.labels is not None or read.kind not in (None, "confidence"):
+    table = content.arrays if content.table is None else content.table
+    if read.labels is not None or read.kind not in (None, "confidence"):
         return None
+    if content.table is None and len({column.shape for column in table.values()}) != 1:
+        return None  # arrays that are more than columns
     names = [name.lower() for name in table if table[name].ndim == 1]
     if not {*CONFIDENCE_WORDS, *JUDGED_WORDS} & set(names) or not set(CORRECT_WORDS) & set(names):
         return None
@@ -203,9 +206,7 @@ def _of_options(
     differ = Counter(len(requests[0].logprobs or ()) for requests in rows)
     if len(differ) > 1:
         some = ", ".join(f"{count} with {number}" for number, count in sorted(differ.items()))
-        content.note(
-            f"questions have differing numbers of options ({some}); options that are not there are 0"
-        )
+        content.note(f"questions have differing numbers of options ({some}); absent options are 0")
     _require_logs(table)
     unlisted = np.isnan(table)
     total = np.exp(table).sum(axis=2, where=~unlisted)
@@ -242,9 +243,8 @@ def _of_options(
 
 
 def _score(number: Any) -> float:
-    if isinstance(number, list):
-        return float(sum(map(float, number)))
-    return math.nan if number is None else float(number)
+    total = sum(map(float, number)) if isinstance(number, list) else number
+    return math.nan if total is None else float(total)
 
 
 def _lengths(rows: list[list[Question]], table: HostArray) -> HostArray:
@@ -279,11 +279,8 @@ def _require_logs(table: HostArray) -> None:
 def _name_options(questions: list[Question], most: int, content: Content) -> None:
     """Name the options by their texts if all questions share them, else by letters."""
     texts = {tuple(question.options) for question in questions if question.options is not None}
-    names = next(iter(texts), ())
-    if len(texts) == 1 and len(names) == most and len(set(names)) == most:
-        content.classes = names
-    else:
-        content.classes = tuple(names_of_places(most))
+    names = texts.pop() if len(texts) == 1 else ()
+    content.classes = names if len(set(names)) == len(names) == most else tuple(names_of_places(most))
 
 
 def _labels(rows: list[list[Question]], classes: Sequence[str]) -> HostArray:
@@ -292,20 +289,17 @@ def _labels(rows: list[list[Question]], classes: Sequence[str]) -> HostArray:
     found = [_readings(question.options or classes, question.answer) for question in questions]
     by_text, by_number = (all(place is not None for place in places) for places in zip(*found, strict=True))
     labels = []
-    for row, (question, (text, number)) in enumerate(zip(questions, found, strict=True)):
+    for row, (question, places) in enumerate(zip(questions, found, strict=True)):
+        text, number = places if by_text or not by_number else places[::-1]
         if text is None and number is None:
             raise _no_option(question, row)
-        if None not in (text, number) and text != number and by_text == by_number:
+        if None not in places and text != number and by_text == by_number:
             rule, remedy = "must mean one option", "Write letters from A on instead of numbers."
-            evidence = (
-                f"counted from 0, {question.answer} is option {number}; it is also the text of option {text}"
-            )
+            evidence = f"{question.answer} is the text of option {text}, and counted from 0 option {number}"
             raise InputError(f"the answer of {_named(question, row)}", rule, evidence, remedy)
-        first, second = (text, number) if by_text or not by_number else (number, text)
-        labels.append(second if first is None else first)
+        labels.append(number if text is None else text)
+    numbers = numbers_of(list(classes))  # with which labels that are numbers would be matched
     codes = np.array(labels)
-    # numbers as labels would be matched with names that are other numbers
-    numbers = numbers_of(list(classes))
     return codes if numbers in (None, [*range(len(classes))]) else np.array(classes)[codes]
 
 
@@ -313,17 +307,22 @@ def _readings(options: Sequence[str], answer: Any) -> tuple[int | None, int | No
     """Return the option that an answer is by its text or letter, and by its number, counted from 0."""
     answer = answer[0] if isinstance(answer, (list, tuple)) and len(answer) == 1 else answer
     number = int(answer) if isinstance(answer, float) and answer.is_integer() else answer
-    text, letter = str(number).strip(), spelled(str(number)).upper()
-    places = [at for at, option in enumerate(options) if option.strip() == text]
-    places = places or [
-        at for at, option in enumerate(options) if option.strip().casefold() == text.casefold()
-    ]
-    if not places and len(letter) == 1 and 0 <= ord(letter) - 65 < len(options):
-        places = [ord(letter) - 65]
+    text, options = _composed(number), [_composed(option) for option in options]
+    places = [at for at, option in enumerate(options) if option == text]
+    places = places or [at for at, option in enumerate(options) if option.casefold() == text.casefold()]
+    if not places and len(text) == 1 and 0 <= ord(text.upper()) - 65 < len(options):
+        places = [ord(text.upper()) - 65]
     place = places[0] if len(places) == 1 else None
     is_text = isinstance(number, str) and place is not None
     is_place = not is_text and not isinstance(number, bool) and text.isdigit() and int(text) < len(options)
     return place, int(text) if is_place else None
+
+
+def _composed(text: Any) -> str:
+    """Return a text with one code for a letter and its accent; of "(B)" the letter."""
+    composed = unicodedata.normalize("NFC", str(text).strip())
+    letter = spelled(composed)
+    return letter if len(letter) == 1 and letter.isalpha() else composed
 
 
 def _named(question: Question, row: int) -> str:
@@ -332,10 +331,9 @@ def _named(question: Question, row: int) -> str:
 
 def _no_option(question: Question, row: int) -> InputError:
     answer, number = question.answer, len(question.options or question.logprobs or ())
-    several = isinstance(answer, (list, tuple)) and len(answer) > 1
-    evidence = f"several answers are right: {answer}" if several else f"it is {str(answer)[:40]!r}"
-    if answer is None:
-        evidence = "it is missing"
+    evidence = "it is missing" if answer is None else f"it is {str(answer)[:40]!r}"
+    if isinstance(answer, (list, tuple)) and len(answer) > 1:
+        evidence = f"several answers are right: {answer}"
     rule = f"must be one of {number} options: letter, text, or number from 0 to {number - 1}"
     remedy = "Correct the answer, or leave the question out."
     return InputError(f"the answer of {_named(question, row)}", rule, evidence, remedy)
@@ -345,11 +343,12 @@ def _grouped(questions: list[Question], members: list[Any] | None) -> list[list[
     """Return the requests of every question, in the order of the members."""
     if members is None:
         return [[question] for question in questions]
-    order = {name: at for at, name in enumerate(members)}
     rows: dict[str, list[Question]] = {}
     for question in questions:
         rows.setdefault(str(question.id), []).append(question)
-    return [sorted(requests, key=lambda question: order[question.member]) for requests in rows.values()]
+    return [
+        sorted(requests, key=lambda question: members.index(question.member)) for requests in rows.values()
+    ]
 
 
 # ------------------------------------------------------------------------------------ confidences and samples
@@ -362,19 +361,17 @@ def _of_confidences(questions: list[Question], content: Content, read: ReadOptio
     notes += _scored_by_tokens(questions, stated, divided=read.kind == LENGTH)
     sources = [_source(question, number) for question, number in zip(questions, stated.tolist(), strict=True)]
     keep = np.array([source in SOURCES[:2] for source in sources])
-    judged = [question.correct is not None or _can_compare(question) for question in questions]
-    if any(judged) and not all(judged):
-        content.note(
-            f"{len(judged) - sum(judged)} of {len(judged)} answers are left out: they have no verdict"
-        )
-        keep &= np.array(judged)
+    judged = np.array([_verdict(question) is not None for question in questions])
+    if judged.any() and not judged.all():
+        content.note(f"{(~judged).sum()} of {judged.size} answers are left out: they have no verdict")
+        keep &= judged
     each = {name: sources.count(name) for name in SOURCES if name in sources}
     content.meta["provenance"] = each
     if not keep.any():
         rule, evidence = "must be measured or self-reported for some rows", f"they are {', '.join(each)}"
         raise InputError("the confidences", rule, evidence, "Ask the model again.")
-    summary = ", ".join(f"{count} {name}" for name, count in each.items())
-    summary = f"confidence of {len(questions)} rows: {summary}"
+    parts = ", ".join(f"{count} {name}" for name, count in each.items())
+    summary = f"confidence of {len(questions)} rows: {parts}"
     content.note(summary if len(each) > 1 else Note(ROUTINE, summary), *notes)
     if "fallback" in each:
         content.note("rows whose confidence is a fallback are left out: the model did not state it")
@@ -415,53 +412,46 @@ def _source(question: Question, stated: float) -> str:
 def _judge(questions: list[Question], content: Content) -> None:
     """Take what answers were judged to be: by one judge or by several, or by comparison with the truth."""
     content.classes = OUTCOMES
-    judged = [question.correct for question in questions]
-    if all(verdict is None for verdict in judged):
-        judged = [
-            _is_right(question, question.chosen) if _can_compare(question) else None for question in questions
-        ]
-        if any(verdict is not None for verdict in judged):
-            content.note(
-                "an answer counts as right if it is the option, or apart from case the text, of the truth"
-            )
+    judged = [_verdict(question) for question in questions]
     if all(verdict is None for verdict in judged):
         return  # the labels come in another file
+    if any(question.correct is None for question in questions):
+        content.note("an answer is right if it has the option or, apart from case, the text of the truth")
+    judged = [[*verdict.values()] if isinstance(verdict, dict) else verdict for verdict in judged]
     several = [verdict if isinstance(verdict, list) else [verdict] for verdict in judged]
     if any(len(verdicts) != 1 for verdicts in several):
         votes = [outcomes_of([str(verdict) for verdict in verdicts]) for verdicts in several]
-        content.arrays["label_counts"] = np.array(
-            [[(codes == 0).sum(), (codes == 1).sum()] for codes in votes]
-        )
+        counts = [[(codes == 0).sum(), (codes == 1).sum()] for codes in votes]
+        content.arrays["label_counts"] = np.array(counts)
         content.note("the verdicts of several judges are read as counts of raters")
         return
     grades = [verdicts[0] for verdicts in several]
     unclear = [grade for grade in grades if grade is None or (isinstance(grade, float) and 0 < grade < 1)]
     if unclear:
         evidence = f"{counted(len(unclear), 'row has', 'rows have')} {unclear[0]}"
-        rule, remedy = (
-            "must say of every answer whether it is right",
-            "Judge these answers, or leave them out.",
-        )
+        rule, remedy = "must say whether each answer is right", "Judge these answers, or leave them out."
         raise InputError("`correct`", rule, evidence, remedy)
     content.arrays["y"] = outcomes_of(np.array([str(grade) for grade in grades]))
 
 
-def _can_compare(question: Question) -> bool:
-    return question.chosen is not None and question.answer is not None
+def _verdict(question: Question) -> Any:
+    """Return what an answer was judged to be; without a verdict it is compared with the truth, if known."""
+    if question.correct is not None or question.chosen is None or question.answer is None:
+        return question.correct
+    return _is_right(question, question.chosen)
 
 
 def _is_right(question: Question, chosen: Any) -> bool:
-    """Tell whether a text and the right answer are one option or, without options, the same text."""
+    """Tell whether a text and a right answer are one option or, without options, the same text."""
+    if isinstance(question.answer, (list, tuple)):
+        alike = (dataclasses.replace(question, answer=answer) for answer in question.answer)
+        return any(_is_right(one, chosen) for one in alike)
     pair = chosen, question.answer
     places = [_readings(question.options or (), answer) for answer in pair]
     first, second = (number if text is None else text for text, number in places)
     if first is not None and second is not None:
         return first == second
-    texts = [str(answer).strip().casefold() for answer in pair]
-    letters = {spelled(text) for text in texts}
-    return texts[0] == texts[1] or (
-        len(letters) == 1 and len(letter := letters.pop()) == 1 and letter.isalpha()
-    )
+    return len({_composed(answer).casefold() for answer in pair}) == 1
 
 
 def _of_samples(
@@ -471,13 +461,9 @@ def _of_samples(
     rows = _grouped(questions, members)
     if members is not None:
         for requests in rows:
-            requests[0].samples = [
-                question.chosen if question.samples is None else question.samples[0] for question in requests
-            ]
+            requests[0].samples = [(question.samples or [question.chosen])[0] for question in requests]
     first = [requests[0] for requests in rows]
-    kept = [
-        question for question in first if any(sample not in (None, "") for sample in question.samples or ())
-    ]
+    kept = [question for question in first if not {*(question.samples or ())} <= {None, ""}]
     if not kept:
         rule = "must have log-probabilities, confidences or repeated answers"
         remedy = "Log them: `logprobs`, `confidence`, or several `samples` per question."
@@ -511,11 +497,8 @@ def _keep_fields(rows: list[list[Question]], content: Content, read: ReadOptions
     names = dict.fromkeys(name for question in first for name in question.fields)
     wanted = {*(read.groups or ()), read.clusters}
     has_clusters = read.clusters is not None or content.clusters_found
-    for name in names:
-        if name in wanted or name in CLUSTER_WORDS:
-            column = np.array([str(question.fields.get(name, "")) for question in first])
-        else:
-            continue
+    for name in (name for name in names if name in wanted or name in CLUSTER_WORDS):
+        column = np.array([str(question.fields.get(name, "")) for question in first])
         if not has_clusters and name in CLUSTER_WORDS and 1 < len(set(column.tolist())) < len(column):
             content.arrays["cluster"], content.clusters_found, has_clusters = column, True, True
             content.note(f"questions with the same {name!r} belong together, as clusters")

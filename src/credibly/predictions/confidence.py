@@ -140,9 +140,7 @@ class Confidence(Point):
 
 def outcomes_of(labels: Any) -> Array:
     """Return labels right or wrong, in whatever form, as integers 1 and 0; anything else as it is."""
-    array = (
-        labels if is_numpy(labels) else np.asarray(labels) if isinstance(labels, (list, tuple)) else labels
-    )
+    array = np.asarray(labels) if isinstance(labels, (list, tuple)) else labels
     if not is_numpy(array) or array.ndim != 1:
         return array
     if array.dtype.kind == "b":

@@ -264,6 +264,15 @@ NATURAL: list[tuple[dict[str, Any], list[float], int]] = [  # a record, its prob
     ({"question": "q", "answer": "B", "reply": {"answer": "B", "confidence": 0.3}}, [0.7, 0.3], 1),
     ({"reply": {"answer": "B", "confidence": 0.3}, "correct": False}, [0.7, 0.3], 0),
     ({"confidence": "3/10", "correct": True}, [0.7, 0.3], 1),
+    ({"choices": {"A": "x", "B": "y"}, "answer": "y", "logprobs": {"A": math.log(0.25), "B": math.log(0.75)}},
+     [0.25, 0.75], 1),
+    ({"options": ["caf\u00e9", "th\u00e9"], "answer": "cafe\u0301", "probs": ["0.25", "0.75"]},
+     [0.25, 0.75], 0),
+    ({"question": "q", "answer": ["Paris", "City of Light"], "prediction": "paris", "confidence": 0.3},
+     [0.7, 0.3], 1),
+    ({"question": "q", "answer": "a", "samples": [{"text": one} for one in ("a", "A", "b", "a")]},
+     [0.25, 0.75], 1),
+    ({"question": "q", "p_true": 0.3, "label": False}, [0.7, 0.3], 0),
 ]  # fmt: skip
 
 
@@ -359,15 +368,16 @@ FAULTS: list[tuple[list[Any], str]] = [
     ([{"options": ["a", "a"], "answer": "a", "logprobs": [-0.7, -0.7]}], "question in row 0 must.*it is 'a'"),
     (
         [{"options": ["1", "2", "3"], "answer": 2, "probs": [0.2, 0.3, 0.5]}],
-        "counted from 0, 2 is option 2; it is also the text of option 1",
+        "2 is the text of option 1, and counted from 0 option 2",
     ),
     (
         [
             {"options": ["1", "0"], "answer": 1, "probs": [0.2, 0.8]},
             {"options": ["0", "1"], "answer": 0, "probs": [0.2, 0.8]},
         ],
-        "it is also the text of option 0",
+        "1 is the text of option 0, and counted from 0 option 1|0 is the text of option 0",
     ),
+    ([{"options": [], "answer": 0, "logprobs": []}], "must have log-probabilities, confidences or"),
     ([{"options": ["a", "b"], "answer": 2, "probs": [0.2, 0.8]}], "number from 0 to 1; it is '2'"),
     ([{"confidence": 0.7, "correct": "perhaps"}], "must say whether each answer is right"),
     ([{"question": "q", "confidence": "sure", "correct": True}], "must be numbers, percentages or words"),
@@ -396,6 +406,46 @@ def test_complete_lists_beside_short_ones_may_leave_a_rest(tmp_path: Path) -> No
     ]
     kept = cr.load(_lines(tmp_path, records)).predictions
     assert np.allclose(kept.lower, [[0.6 / 0.9, 0.3 / 0.9], [0.6, 0.0]])  # given that an option is chosen
+
+
+def test_a_question_without_a_prediction_is_counted_wherever_it_stands(tmp_path: Path) -> None:
+    own = {"options": ["x", "y"], "answer": "x"}
+    data = cr.load(_lines(tmp_path, [own, *[{**own, "probs": [0.3, 0.7]}] * 3, own]))
+    assert len(data) == 3
+    assert any("2 of 5 rows are left out" in note for note in data.notes)
+
+
+def test_answers_without_a_verdict_are_counted(tmp_path: Path) -> None:
+    grades = ["CORRECT", "NOT_ATTEMPTED", "INCORRECT"]
+    records = [{"question": "q", "confidence": 0.7, "grade": grade} for grade in grades]
+    data = cr.load(_lines(tmp_path, records), labels="grade")
+    assert data.labels.tolist() == [1, 0]
+    assert any("1 of 3 answers" in note and "no verdict" in note for note in data.notes)
+
+
+def test_repeated_answers_in_records_of_their_own(tmp_path: Path) -> None:
+    records = [
+        {"id": at // 3, "seed": at % 3, "prediction": "ab"[at % 3 == 0], "answer": "a"} for at in range(6)
+    ]
+    data = cr.load(_lines(tmp_path, records))
+    assert data.predictions.stated.tolist() == pytest.approx([2 / 3] * 2)
+    assert data.labels.tolist() == [1, 1]
+
+
+@pytest.mark.parametrize("form", ["columns", "wrapped", "npz"])
+def test_confidences_in_other_files_than_lines(tmp_path: Path, form: str) -> None:
+    stated, correct = [0.3, 0.6, 0.9], [True, False, True]
+    path = tmp_path / ("run.npz" if form == "npz" else "run.json")
+    if form == "npz":
+        np.savez(path, confidence=stated, correct=correct)
+    elif form == "columns":
+        path.write_text(json.dumps({"confidence": stated, "correct": correct}))
+    else:
+        records = [{"confidence": one, "correct": right} for one, right in zip(stated, correct, strict=True)]
+        path.write_text(json.dumps({"model": "m", "results": records}))
+    data = cr.load(path)
+    assert data.predictions.stated.tolist() == stated
+    assert data.labels.tolist() == [1, 0, 1]
 
 
 def test_a_field_is_named_as_the_verdict(tmp_path: Path) -> None:
