@@ -221,13 +221,6 @@ class Reported(Result, abc.ABC):
             table.add_row(*map(Text, self._cells(row)))
         return Group(Text(self.heading, style="bold"), *body, table)
 
-    def __init_subclass__(cls, **settings: Any) -> None:
-        super().__init_subclass__(**settings)
-        cls.__repr__ = Reported.__repr__  # type: ignore[method-assign]  # not the thousands of numbers of a dataclass
-
-    def __repr__(self) -> str:
-        return f"<{type(self).__name__}: {self.heading}>"
-
     def __str__(self) -> str:
         lines = (f"  {word}: {finding}" if word else f"  {finding}" for word, finding in self._said())
         warned = (f"  warning: {warning}" for warning in self.warnings)

@@ -6,6 +6,7 @@ import dataclasses
 import html
 import itertools
 import math
+import textwrap
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -21,6 +22,10 @@ SCHEMA_VERSION = 1
 
 Tail = Literal["greater", "two-sided", "less"]
 Notion = Literal["confidence", "classwise", "distribution"]
+
+
+_WIDEST = 160
+"""Characters of a result where it is an element of a list, or the last line typed."""
 
 
 def jsonable(value: Any) -> Any:
@@ -103,6 +108,17 @@ class Result:
     def _drawn(self) -> Result:
         """Return the result whose picture is drawn if none is named."""
         return self
+
+    def __init_subclass__(cls, **settings: Any) -> None:
+        super().__init_subclass__(**settings)
+        if "__repr__" not in vars(cls):
+            cls.__repr__ = Result.__repr__  # type: ignore[method-assign]  # not the replicates of a dataclass
+
+    def __repr__(self) -> str:
+        name = type(self).__name__
+        lines = [line.strip() for line in str(self).splitlines()]
+        shown = "; ".join(lines[1:]) if lines[0] == name else lines[0]
+        return f"<{name}: {textwrap.shorten(shown, _WIDEST, placeholder=' ...')}>"
 
     def __str__(self) -> str:
         """Show every field on a line of its own, arrays and tables by their size."""

@@ -242,6 +242,9 @@ def test_what_notebooks_and_print_show_is_short(make: Callable[[], Any]) -> None
     found = make()
     assert len(found._repr_html_()) < 1500
     assert all(len(line) < 200 for line in str(found).splitlines())
+    assert repr(found).startswith(f"<{type(found).__name__}: ")
+    assert len(repr(found)) < 220
+    assert "\n" not in repr(found)
 
 
 def test_print_shows_arrays_by_their_size() -> None:

@@ -31,6 +31,14 @@ def test_by_hand() -> None:
     assert found.to_dict()["regions"][0] == "feature 0 > 19.5"
 
 
+def test_of_two_classes_the_first_is_named_whatever_the_last_bits_say() -> None:
+    rng = np.random.default_rng(3)
+    members = rng.dirichlet([1, 1], size=(300, 4))
+    labels, space = rng.integers(0, 2, size=300), rng.normal(size=(300, 2))
+    found = result_of(members, labels).details.regions(members, labels, space=space, rng=0)
+    assert found.classes.tolist() == [0] * len(found.classes)
+
+
 def test_regions_are_a_partition_of_about_equal_parts() -> None:
     space = np.random.default_rng(0).normal(size=(500, 3))
     parts = regions_of(space)
