@@ -17,13 +17,13 @@ import numpy as np
 
 from credibly._arrays.errors import FileError, InputTypeError, MissingExtraError
 from credibly._arrays.namespace import Array
+from credibly.io.foreign import MEMBER_DIMENSIONS
 from credibly.io.json_text import from_object, to_array
 from credibly.io.limits import reading, require_loadable, require_plausible_ratio, text_array
 from credibly.io.npy import refuse_pickle
 from credibly.io.posterior import OBSERVED, POSTERIOR, PREDICTED, drawn, stated_probabilities
 from credibly.io.roles import Content
 from credibly.predictions import Samples
-from credibly.predictions.convert import MEMBER_DIMENSIONS
 
 _CLASS_DIMENSIONS = ("class", "classes")
 

@@ -10,8 +10,8 @@ import numpy as np
 
 from credibly._arrays.checks import sum_tolerance
 from credibly._arrays.errors import InputError, InputTypeError, nearest
+from credibly.io.foreign import MEMBER_DIMENSIONS
 from credibly.predictions import Ensemble, Predictions, Samples, as_predictions
-from credibly.predictions.convert import MEMBER_DIMENSIONS
 
 PREDICTED, OBSERVED, POSTERIOR = "posterior_predictive", "observed_data", "posterior"
 

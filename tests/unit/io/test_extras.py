@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import credibly as cr
-from credibly.predictions.convert import MEMBER_DIMENSIONS
+from credibly.io.foreign import MEMBER_DIMENSIONS
 from written_files import written
 
 PROBS = np.random.default_rng(8).dirichlet(np.ones(3), size=5)
