@@ -19,7 +19,7 @@ from credibly._arrays.errors import InputError, UnsupportedError
 from credibly._arrays.namespace import Array, HostArray, is_numpy, like, namespace, to_host
 from credibly._arrays.order_statistics import order_statistics
 from credibly._arrays.philox import Seed, Stream, Uniforms
-from credibly._arrays.progress import Progress, tell
+from credibly._arrays.progress import Progress
 from credibly.predictions.base import ClassPredictions
 from credibly.predictions.clusters import Clusters, as_ids, block_ids, clusters_of, ids_of_contents, panel_ids
 from credibly.predictions.dataset import Dataset, joined_rows
@@ -259,7 +259,8 @@ class InMemory(Rows):
     def map(self, work: Callable[[Dataset], T], progress: Progress | None = None) -> Iterator[T]:
         """Yield ``work(all rows)``."""
         yield work(self.whole)
-        tell(progress, self.n, self.n)
+        if progress is not None:
+            progress(self.n, self.n)
 
     def take(self, rows: HostArray, progress: Progress | None = None) -> Dataset:
         """Return some of the rows."""
@@ -299,7 +300,8 @@ class InMemory(Rows):
     ) -> tuple[Sums, ...]:
         """Let every work see all rows as they are: on their device, with their graph, in one piece."""
         sums = [work(self.whole) for work in works]
-        tell(progress, self.n, self.n)
+        if progress is not None:
+            progress(self.n, self.n)
         return tuple(sums)
 
     def ranked(

@@ -326,8 +326,8 @@ def at_once(
     for reps, batch in label_tiles(observed, drawing, slice(0, n_resamples), lean=lean) if narrow else ():
         for job, state in states_of(narrow, batch):
             wishes[job.place].see(job.bound, state)
-        if not wide:
-            tell(progress, reps.stop, n_resamples)
+        if progress is not None and not wide:
+            progress(reps.stop, n_resamples)
     for part, job in enumerate(wide):
         assert drawing is not None
         report = share_of(progress, part, len(wide))
