@@ -35,6 +35,7 @@ FREE = 1e-10
 PRIOR = 0.5
 """Ridge of intercepts of three classes and more, and of what a group adds: half a nat per unit squared."""
 _FIXED = 1e8  # ridge of intercepts that stay at 0
+_ABOUT_AS_LARGE = 0.75  # as the largest intercept: told too
 _MANY = 10  # classes above which only intercepts that show something are fitted
 _ENOUGH, _SHARED, _ROUGH = 1e-6, 1e-10, 1e-3  # nats the last step may gain; by EM; in folds
 _STEPS, _HALVINGS = 300, 20
@@ -340,22 +341,27 @@ class AdditiveScaling(Recalibration):
         return Additive(self.slope, self.intercepts, self.by_group)
 
     def describe(self) -> str:
-        """Return the largest intercept and the slope in words."""
+        """Return the largest intercept, one of the other sign that is about as large, and the slope."""
         return self.in_words(None)
 
     def in_words(self, classes: Sequence[str] | None) -> str:
         """Return `describe` with the classes by their names."""
         centred = self.intercepts - (0.0 if len(self.intercepts) == 2 else self.intercepts.mean())
         worst = int(np.abs(centred).argmax())
-        name = str(worst) if classes is None else classes[worst]
-        event = "a right answer" if self.of_answers else f"class {name}" if name.isdigit() else name
-        words = f"{self.method} scaling, {centred[worst]:+.3g} to the logit of {event}"
+        words = f"{self.method} scaling, {centred[worst]:+.3g} to the logit of {self._called(worst, classes)}"
+        opposite = int((-np.sign(centred[worst]) * centred).argmax())
+        if len(centred) > 2 and abs(centred[opposite]) > _ABOUT_AS_LARGE * abs(centred[worst]):
+            words += f" and {centred[opposite]:+.3g} to that of {self._called(opposite, classes)}"
         words += f", slope {self.slope:.3g}" if self.fits_slope else ""
         return (
             words
             if self.by_group is None
             else f"{words}, with a difference for each of {len(self.by_group)} groups"
         )
+
+    def _called(self, place: int, classes: Sequence[str] | None) -> str:
+        name = str(place) if classes is None else classes[place]
+        return "a right answer" if self.of_answers else f"class {name}" if name.isdigit() else name
 
     def _fit(self, data: FitData, seen: Any) -> Convergence:
         groups = None if seen is None else Groups.of(seen, len(data.predictions))

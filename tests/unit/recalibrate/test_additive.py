@@ -296,3 +296,17 @@ def test_classes_with_names_are_called_by_them() -> None:
     chained = cr.recalibrate.BiasScaling().then(cr.recalibrate.TemperatureScaling()).fit(probs, labels)
     assert chained.in_words(["fraud", "ok"]).startswith("bias scaling, ")
     assert "logit of ok; then temperature" in chained.in_words(["fraud", "ok"])
+
+
+def test_intercepts_of_both_signs_are_told() -> None:
+    rng = np.random.default_rng(3)
+    probs = rng.dirichlet([2, 2, 2], size=3000)
+    labels = (rng.random((3000, 1)) > probs.cumsum(axis=1)).sum(axis=1)
+    moved = cr.Point.from_logits(np.log(probs) + np.array([1.0, 0.0, -1.0]))
+    words = cr.recalibrate.BiasScaling().fit(moved, labels).in_words(["low", "middle", "high"])
+    assert "to the logit of low and +" in words or "to the logit of high and -" in words
+    assert words.split("to that of ")[1] in ("low", "high")
+    single = cr.Point.from_logits(
+        np.log(probs) + np.array([1.5, 0.0, 0.0])
+    )  # about -1, 0.5 and 0.5 around their mean
+    assert " and " not in cr.recalibrate.BiasScaling().fit(single, labels).describe()
