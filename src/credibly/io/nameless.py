@@ -102,10 +102,10 @@ def kind_of_lone(content: Content, options: ReadOptions) -> str:
                 )
             elif all(any(map(end.search, content.classes or ())) for end in _ENDS):
                 remedy = Remedy(
-                    "For intervals of a real value, name their ends `lower` and `upper`, leave other columns "
-                    "out with `exclude=[...]`, and use `claimed=0.9` for those that claim to contain 90 %.",
-                    "For intervals of a real value, name their ends `lower` and `upper`, leave other columns "
-                    "out with `--exclude`, and use `--claimed 0.9` for those that claim to contain 90 %.",
+                    "For intervals of a real value that claim to contain 90 %, name their ends `lower` and "
+                    "`upper`, and use `claimed=0.9`.",
+                    "For intervals of a real value that claim to contain 90 %, name their ends `lower` and "
+                    "`upper`, and use `--claimed 0.9`.",
                 )
             raise InputError(
                 "predictions",

@@ -1040,7 +1040,7 @@ row(
     S,
     "`ds, yhat, yhat_lower, yhat_upper, y`",
     table({"ds": IDS, "yhat": MEAN, "yhat_lower": Q[0.05], "yhat_upper": Q[0.95], "y": REAL}),
-    refused="name their ends `lower` and `upper`.*claimed=0.9",
+    refused="claim to contain 90 %, name their ends `lower` and `upper`, and use `claimed=0.9`",
 )
 for names in (
     ("q_0.05", "q_0.5", "q_0.95"),
