@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 
@@ -63,6 +65,14 @@ def unsaid(remarks: Iterable[str], *elsewhere: Iterable[str]) -> list[str]:
     """Return the remarks that were not made elsewhere already."""
     known = {remark for others in elsewhere for remark in others}
     return [remark for remark in remarks if remark not in known]
+
+
+@contextmanager
+def without_warnings() -> Iterator[None]:
+    """Keep back what would be said as a warning: the same words stand in notes, or in no report at all."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        yield
 
 
 def merged(parts: Iterable[Iterable[str]]) -> tuple[str, ...]:

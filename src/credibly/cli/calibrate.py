@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from credibly._arrays.errors import FileError, InputError, one_of
+from credibly._arrays.notes import without_warnings
 from credibly.calls.options import DRAWS, FOLDS, STATISTIC
 from credibly.cli.output import Cell, Output, Table, progress, stage, with_flags
 from credibly.cli.reading import labelled, read, require_elsewhere
@@ -112,8 +113,7 @@ def apply_file(typed: Typed) -> None:
         )
     chosen = load_recalibration(recalibration)
     data = read(typed.file, typed, output)
-    with warnings.catch_warnings():  # the same words stand in the notes of what is made
-        warnings.simplefilter("ignore", UserWarning)
+    with without_warnings():  # the same words stand in the notes of what is made
         made = chosen.apply(
             data.predictions,
             features=_features(chosen, data.features),

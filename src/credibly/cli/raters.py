@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 from credibly._arrays.errors import InputError
+from credibly._arrays.notes import without_warnings
 from credibly.cli.output import Cell, Output, Table, with_flags
 from credibly.cli.reading import in_memory, opened
 from credibly.cli.typed import Typed
@@ -111,8 +111,7 @@ def _decomposed(data: Rows, n_bins: int, weights: str) -> tuple[LossDecompositio
         advice = "Leave it out, or use a file that fits into memory."
         whole = in_memory(data, "`--weights raters`", "needs the rows in memory", advice)
         settings["sample_weight"] = whole.labels.totals
-    with warnings.catch_warnings():  # the same words stand in the notes
-        warnings.simplefilter("ignore", UserWarning)
+    with without_warnings():  # the same words stand in the notes
         return (
             decompose_loss(*data.arguments, **settings),
             decompose_disagreement(*data.arguments, **settings),

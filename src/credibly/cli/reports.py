@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 from pathlib import Path
+from typing import Any
 
 from credibly._arrays.errors import InputError
 from credibly.calls.options import BY, DRAWS, FAIL_ON, MARGIN, RECALIBRATE, RELATIVE_MARGIN, STATISTIC
@@ -75,14 +76,8 @@ def _compared(typed: Typed, target: Path, output: Output) -> None:
     comparison = run_comparison(typed, output, typed.of(DRAWS), out=str(target))
     written = comparison.report(target, overwrite=typed.overwrite)
     if output.as_json:
-        output.json(
-            {
-                "schema_version": SCHEMA_VERSION,
-                "type": "ReportWritten",
-                "report": str(written),
-                "findings": comparison.findings,
-                "recommendations": comparison.recommendations,
-            }
+        _print_written(
+            output, written, findings=comparison.findings, recommendations=comparison.recommendations
         )
         return
     output.notes(remark for remark in comparison_remarks(comparison) if remark not in comparison.findings)
@@ -92,18 +87,16 @@ def _compared(typed: Typed, target: Path, output: Output) -> None:
         output.pairs([*advice, *(("found", finding) for finding in comparison.findings)])
 
 
+def _print_written(output: Output, report: Path, **parts: Any) -> None:
+    head = {"schema_version": SCHEMA_VERSION, "type": "ReportWritten", "report": str(report)}
+    output.json(head | parts)
+
+
 def _write(evaluation: Evaluation, target: Path, force: bool, output: Output) -> None:
     """Write the report; end with its path and what was found."""
     written = evaluation.report(target, overwrite=force)
     if output.as_json:
-        output.json(
-            {
-                "schema_version": SCHEMA_VERSION,
-                "type": "ReportWritten",
-                "report": str(written),
-                "findings": [finding.to_dict() for finding in evaluation.findings],
-            }
-        )
+        _print_written(output, written, findings=[finding.to_dict() for finding in evaluation.findings])
         return
     output.notes(remarks(evaluation))
     output.line(str(written))

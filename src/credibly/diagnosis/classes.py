@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import warnings
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -13,10 +12,11 @@ from scipy.special import ndtri
 
 from credibly._arrays.errors import CrediblyError
 from credibly._arrays.namespace import HostArray, as_float64, to_host
+from credibly._arrays.notes import without_warnings
 from credibly._arrays.philox import Seed
 from credibly.diagnosis.choosing import Tried, Weighing
 from credibly.diagnosis.results import Claim, Effect
-from credibly.diagnosis.screen import Family, families_of, signed_sums
+from credibly.diagnosis.screen import Family, families_of, indicators, signed_sums
 from credibly.diagnosis.table import CLASSES, Fault
 from credibly.hypotests.calibration.lattice import Attribute
 from credibly.hypotests.resampling.loop import label_tiles
@@ -152,7 +152,8 @@ class ClassSubject:
 
         Names say which family a sum belongs to, those over all classes first, then class by class.
         """
-        n, groups = len(self.probs), self._indicators()
+        n = len(self.probs)
+        groups = indicators(self.attributes, n).astype(np.float32)
         order = np.argsort(self.seen, kind="stable")
         part = np.empty(n, dtype=np.intp)
         part[order] = np.arange(n) * PARTS // n
@@ -174,16 +175,6 @@ class ClassSubject:
             of_class[1] = np.hstack([ones, event_log, groups])
             return [shared[1] - shared[0]], of_class[1:], names + each
         return shared, of_class, names + each * self.k
-
-    def _indicators(self) -> HostArray:
-        """Return which rows belong to which group, (n, groups)."""
-        indicators = [
-            attribute.codes[:, None] == np.arange(len(attribute.levels))
-            for attribute in self.attributes
-            if len(attribute.levels) > 1
-        ]
-        n = len(self.probs)
-        return np.hstack(indicators).astype(np.float32) if indicators else np.empty((n, 0), dtype=np.float32)
 
     def _drawn(
         self, shared: list[HostArray], of_class: list[HostArray], seed: Seed, n_resamples: int
@@ -248,8 +239,7 @@ class ClassSubject:
         """Return log-probabilities after a repair that other folds were fitted to; None where none fits."""
         beside = {"groups": None if by is None else by.codes}
         try:
-            with warnings.catch_warnings():  # what a fit says of these data stands in no report
-                warnings.simplefilter("ignore", UserWarning)
+            with without_warnings():  # what a fit says of these data stands in no report
                 method = named_recalibration(name)
                 _, made = cross_fitted(method, self.point, self.labels, beside, folds, data=self._fit_data)
         except CrediblyError:  # a repair that these data do not allow is none

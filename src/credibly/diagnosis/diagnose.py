@@ -9,14 +9,13 @@
 from __future__ import annotations
 
 import dataclasses
-import warnings
 from typing import Any
 
 import numpy as np
 
 from credibly._arrays.errors import UnsupportedError
 from credibly._arrays.namespace import HostArray, to_host
-from credibly._arrays.notes import counted
+from credibly._arrays.notes import counted, without_warnings
 from credibly._arrays.philox import Seed, as_seed, takes_rng
 from credibly.diagnosis.choosing import Tried, Weighing, choose
 from credibly.diagnosis.classes import ClassSubject
@@ -172,7 +171,7 @@ def diagnosed(
     second = None
     if repair is not None and everything is not chosen:
         second = subject.largest(everything.fault, everything.by, chosen.after)
-        second = second if _is_clear(second) else None
+        second = second if second.is_clear else None
     word: Word = "conflict" if rejected else "no conflict found"
     return Diagnosis(
         fault=fault,
@@ -238,8 +237,7 @@ def _description(repair: RepairGain, subject: ClassSubject | RealSubject, whole:
     """Return the repair, fitted to all rows, in words."""
     by = next((attribute for attribute in subject.attributes if attribute.name == repair.by), None)
     groups = None if by is None else np.array(by.levels)[by.codes]
-    with warnings.catch_warnings():  # the data have been looked at
-        warnings.simplefilter("ignore", UserWarning)
+    with without_warnings():  # the data have been looked at
         predictions = subject.point if isinstance(subject, ClassSubject) else whole.predictions
         weights = None if whole.batch.weights is None else subject.weighing.weights
         method = named_recalibration(repair.method)
@@ -249,12 +247,7 @@ def _description(repair: RepairGain, subject: ClassSubject | RealSubject, whole:
 
 def _pays(repair: RepairGain, effect: Effect) -> bool:
     """Tell whether a repair is worth advising: it gains, surely where the size of the fault is not clear."""
-    return repair.gain > (0.0 if _is_clear(effect) else 2.0 * repair.stderr)
-
-
-def _is_clear(effect: Effect) -> bool:
-    low, high = effect.interval
-    return low > 0.0 or high < 0.0
+    return repair.gain > (0.0 if effect.is_clear else 2.0 * repair.stderr)
 
 
 def _beyond_repair(

@@ -34,7 +34,7 @@ from credibly.diagnosis.laws import (
     slope_of_errors,
 )
 from credibly.diagnosis.results import Claim, Effect
-from credibly.diagnosis.screen import Family, families_of, signed_sums
+from credibly.diagnosis.screen import Family, families_of, indicators, signed_sums
 from credibly.diagnosis.table import REALS, RESCALING, Fault
 from credibly.hypotests.calibration.group_scores import central_levels, drawn_ranks, middle_ranks
 from credibly.hypotests.calibration.lattice import Attribute
@@ -157,15 +157,10 @@ class RealSubject:
             for fault in REALS
             if fault.needs in has
             and (fault.effect != "tail" or wide >= _EXTREME_OF_QUANTILES)
-            and (fault.effect not in ("tail", "skew") or self._is_clear(fault))
+            and (fault.effect not in ("tail", "skew") or self.largest(fault, None).is_clear)
             and (self.has_spread or fault.method not in RESCALING)
             and (fault.method != "relative_levels" or self._widths.min() > 0.0)
         ]
-
-    def _is_clear(self, fault: Fault) -> bool:
-        """Tell whether a fault shows in the shares that its sentence would give."""
-        low, high = self.largest(fault, None).interval
-        return low > 0.0 or high < 0.0
 
     @property
     def _spreads_differ(self) -> bool:
@@ -224,7 +219,7 @@ class RealSubject:
         ]
         if np.ptp(sd) > 1e-9 * sd.mean():
             columns.append(("spread", "square", (log - self.weighing.mean(log))[:, None]))
-        groups = self._indicators()
+        groups = indicators(self.attributes, len(self.y)).astype(np.float64)
         if groups.shape[1]:
             columns += [("group shift", "z", groups), ("group scale", "square", groups)]
         return columns
@@ -236,14 +231,6 @@ class RealSubject:
         pool = np.column_stack([to_host(self.given.pooled()), self.y])
         spread = pool.std(axis=1)
         return pool.mean(axis=1), working_spread(self.given, spread, self.weighing.weights)
-
-    def _indicators(self) -> HostArray:
-        indicators = [
-            attribute.codes[:, None] == np.arange(len(attribute.levels))
-            for attribute in self.attributes
-            if len(attribute.levels) > 1
-        ]
-        return np.hstack(indicators).astype(np.float64) if indicators else np.empty((len(self.y), 0))
 
     @property
     def _own_levels(self) -> tuple[float, ...]:

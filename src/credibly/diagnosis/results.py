@@ -65,6 +65,12 @@ class Effect(Result):
     n: int
     remains: float | None = None
 
+    @property
+    def is_clear(self) -> bool:
+        """Whether its interval leaves out 0."""
+        low, high = self.interval
+        return low > 0.0 or high < 0.0
+
 
 @dataclasses.dataclass(frozen=True)
 class RepairGain(Result):

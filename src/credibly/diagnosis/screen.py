@@ -18,6 +18,7 @@ from credibly._arrays.binomial import clopper_pearson
 from credibly._arrays.namespace import HostArray, to_host
 from credibly._arrays.philox import Seed
 from credibly.diagnosis.table import Fault
+from credibly.hypotests.calibration.lattice import Attribute
 from credibly.hypotests.resampling.wild import sign_tiles
 
 _BOTH_TAILS = np.log(2.0)
@@ -74,6 +75,13 @@ def families_of(names: Sequence[str], sums: HostArray, faults: Sequence[Fault], 
         Family(name, sums[:, at], name == pooled, _OF_GROUPS if name in by_group else 1.0)
         for name, at in places.items()
     ]
+
+
+def indicators(attributes: Sequence[Attribute], n: int) -> HostArray:
+    """Return which of n rows belong to which group, (n, groups); attributes of one level have no groups."""
+    several = [attribute for attribute in attributes if len(attribute.levels) > 1]
+    groups = [attribute.codes[:, None] == np.arange(len(attribute.levels)) for attribute in several]
+    return np.hstack([np.empty((n, 0), dtype=bool), *groups])
 
 
 @dataclasses.dataclass(frozen=True)

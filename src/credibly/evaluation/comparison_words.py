@@ -172,15 +172,20 @@ def _and(names: Sequence[str]) -> str:
     return " and ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))
 
 
-def faults_in_words(
-    calibration: Mapping[str, ModelCalibration], apart: Sequence[CalibrationDifference] = ()
-) -> tuple[str, ...]:
-    """Say of every model that is off what is wrong and what repairs it, and whose errors are larger."""
-    faults = [
+def model_faults(calibration: Mapping[str, ModelCalibration]) -> list[str]:
+    """Say what is wrong with every model that is off, and what repairs it."""
+    return [
         " ".join(filter(None, (f"{name}: {model.sentence}", model.remedy)))
         for name, model in calibration.items()
         if model.sentence
     ]
+
+
+def faults_in_words(
+    calibration: Mapping[str, ModelCalibration], apart: Sequence[CalibrationDifference] = ()
+) -> tuple[str, ...]:
+    """Say of every model that is off what is wrong and what repairs it, and whose errors are larger."""
+    faults = model_faults(calibration)
     right = [
         name for name, model in calibration.items() if model.diagnosis is not None and not model.sentence
     ]

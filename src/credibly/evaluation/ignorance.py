@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
 from credibly._arrays.errors import CrediblyError
-from credibly._arrays.notes import unsaid
+from credibly._arrays.notes import unsaid, without_warnings
 from credibly.evaluation.rows import has_counts, random_part
 from credibly.evaluation.work import DRAWN_LABELS, IN_CLUSTERS, NOT_ASKED, Part, Stage, Work
 from credibly.predictions import Dirichlet, Ensemble, Rows
@@ -104,8 +103,7 @@ def _run(rows: Rows, work: Work) -> IgnoranceParts | None:
     word = result.verdict(work.level)
     repaired = None
     if word == "conflict" and len(data) >= _FEWEST:
-        with warnings.catch_warnings():  # of a fit that ends early the test tells
-            warnings.simplefilter("ignore", UserWarning)
+        with without_warnings():  # of a fit that ends early the test tells
             folds = fold_members(len(data), _FOLDS, work.seed)
             method = IgnoranceCalibration()
             moved = cross_fitted(method, data.predictions, data.observed, {}, folds)[1]

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from credibly._arrays.checks import require_one_each
-from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError, require_positive
+from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError, require, require_positive
 from credibly._arrays.namespace import to_host
 from credibly._arrays.philox import Seed, Stream
 from credibly.hypotests.calibration.lattice import crossed_levels
@@ -175,13 +175,8 @@ def class_names(predictions: Predictions, classes: Sequence[str] | None) -> tupl
     if isinstance(classes, str):
         raise InputTypeError("`classes`", "must be a sequence of names", f"got {classes!r}", "Pass a list.")
     names = tuple(_visible(str(name)) for name in classes)
-    if len(names) != k:
-        raise InputError(
-            "`classes`",
-            f"must name every class ({k})",
-            f"got {len(names)}",
-            "Give the names in the order of the columns.",
-        )
+    remedy = "Give the names in the order of the columns."
+    require(len(names) == k, f"must name every class ({k})", remedy, classes=len(names))
     if len(set(names)) < k:
         twice = next(name for name in names if names.count(name) > 1)
         raise InputError("`classes`", "must be distinct", f"{twice!r} appears twice", "Rename one of them.")
@@ -236,8 +231,7 @@ def rows_for_pairs(wanted: int | None, *, asked: bool, n_classes: int) -> int:
     """Return how many instances a statistic over pairs may see."""
     if wanted is not None:
         require_positive("`pairwise_rows`", wanted, "Try 2500.")
-        if wanted < 2:
-            raise InputError("`pairwise_rows`", "must be at least 2", f"got {wanted}", "Try 2500.")
+        require(wanted > 1, "must be at least 2", "Try 2500.", pairwise_rows=wanted)
         return int(wanted)
     if asked:
         return MOST_ROWS_ASKED

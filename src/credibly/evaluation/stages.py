@@ -8,7 +8,6 @@ tests of sets in `set_tests`, what all stages share in `work`.
 from __future__ import annotations
 
 import dataclasses
-import warnings
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, cast
@@ -16,9 +15,9 @@ from typing import Any, cast
 import numpy as np
 from scipy.special import ndtr, stdtr
 
-from credibly._arrays.errors import InputTypeError, UnsupportedError
+from credibly._arrays.errors import UnsupportedError, require_type
 from credibly._arrays.namespace import HostArray, to_host
-from credibly._arrays.notes import counted, unsaid
+from credibly._arrays.notes import counted, unsaid, without_warnings
 from credibly.evaluation.rows import PredictionSummary, has_counts, random_part
 from credibly.evaluation.words import Verdict, verdicts
 from credibly.evaluation.work import DRAWN_LABELS, IN_CLUSTERS, NOT_ASKED, Part, Stage, Work, to_classes
@@ -377,8 +376,7 @@ def _raters_apply(rows: Rows, work: Work) -> str | None:
 
 def _run_raters(rows: Rows, work: Work) -> RaterParts | None:
     try:
-        with warnings.catch_warnings():  # what is left out stands in the notes of the evaluation
-            warnings.simplefilter("ignore", UserWarning)
+        with without_warnings():  # what is left out stands in the notes of the evaluation
             return RaterParts(
                 decompose_loss(*rows.arguments, n_bins=work.n_bins),
                 decompose_disagreement(*rows.arguments, n_bins=work.n_bins),
@@ -415,13 +413,9 @@ def _recalibration_applies(rows: Rows, work: Work) -> str | None:
         fits = isinstance(some, kinds) and work.tests and rows.n >= FEWEST and not few_clusters
         return None if fits and rows.loaded(MOST_FITTED) is not None else NOT_ASKED
     methods = work.recalibrate
-    if isinstance(methods, str) or not isinstance(methods, Sequence):
-        raise InputTypeError(
-            "`recalibrate`",
-            "must be a sequence of names",
-            f"got {methods!r}",
-            'Pass a list: ["temperature"].',
-        )
+    listed = isinstance(methods, Sequence) and not isinstance(methods, str)
+    rule, remedy = "must be a sequence of names", 'Pass a list: ["temperature"].'
+    require_type(listed, rule, remedy, recalibrate=methods)
     if not methods:
         return NOT_ASKED
     if rows.n < 2 * FOLDS:
@@ -469,8 +463,7 @@ def _run_recalibration(rows: Rows, work: Work) -> RecalibrationReport:
     if asked is None and len(whole) > MOST_PREVIEWED:
         part = random_rows(len(whole), MOST_PREVIEWED, work.seed)
         whole, groups = whole.take(part), None if groups is None else groups[part]
-    with warnings.catch_warnings():  # what was read into the data stands in the notes of the methods
-        warnings.simplefilter("ignore", UserWarning)
+    with without_warnings():  # what was read into the data stands in the notes of the methods
         report = recalibration_report(
             whole.predictions,
             whole.observed,
@@ -553,8 +546,7 @@ def _run_score(rows: Rows, work: Work) -> ScoreParts | None:
         return None
     part = rows.take(spaced(rows.n, MOST_ROWS if len(work.classes) <= _FEW_CLASSES else FEW_ROWS))
     try:
-        with warnings.catch_warnings():  # what E depends on stands in the notes of the evaluation
-            warnings.simplefilter("ignore", UserWarning)
+        with without_warnings():  # what E depends on stands in the notes of the evaluation
             return ScoreParts(epistemic_score(part.predictions, part.observed, rng=work.seed), rows.n)
     except UnsupportedError as error:
         work.leave_out("unified score", f"{error.rule}, {error.evidence}")

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Mapping
 from typing import Any
 
 from credibly._arrays.errors import CrediblyError
 from credibly._arrays.namespace import Array, HostArray, namespace, to_host
+from credibly._arrays.notes import without_warnings
 from credibly._arrays.standard_errors import mean_error
 from credibly.predictions import Dataset, LabelCounts, Predictions, RealPredictions, as_labels
 from credibly.raters import decompose_disagreement, decompose_loss
@@ -109,8 +109,7 @@ def rater_changes(
     if int(namespace(counts.totals).max(counts.totals)) < 2:
         return []  # nobody to disagree with
     both = (before, after)
-    with warnings.catch_warnings():  # rows with one rater stand in the notes of the decompositions
-        warnings.simplefilter("ignore", UserWarning)
+    with without_warnings():  # rows with one rater stand in the notes of the decompositions
         settings: dict[str, Any] = {"n_bins": n_bins, "clusters": codes}
         losses = [decompose_loss(predictions, counts, **settings) for predictions in both]
         pairs = [decompose_disagreement(predictions, counts, **settings) for predictions in both]

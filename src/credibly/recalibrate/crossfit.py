@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from credibly._arrays.namespace import HostArray, like, to_host
+from credibly._arrays.notes import without_warnings
 from credibly.predictions import Predictions
 from credibly.predictions.base import P
 from credibly.recalibrate.base import Recalibration
@@ -61,8 +61,7 @@ def cross_fitted(
             data = dataclasses.replace(data, clusters=codes)
     whole._fit_checked(data, seen).warn(type(whole).__name__)
     moved = []
-    with warnings.catch_warnings():  # the fit on all data has said it
-        warnings.simplefilter("ignore", UserWarning)
+    with without_warnings():  # the fit on all data has said it
         for part in parts:
             kept = np.ones(len(predictions), dtype=bool)
             kept[part] = False

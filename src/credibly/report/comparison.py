@@ -9,7 +9,7 @@ from typing import Any
 from credibly._arrays.errors import UnsupportedError
 from credibly._arrays.notes import unsaid
 from credibly.evaluation import Comparison, joined, shown, shown_range, title
-from credibly.evaluation.comparison_words import error_cells, is_about_scores
+from credibly.evaluation.comparison_words import error_cells, is_about_scores, model_faults
 from credibly.plots import Table, picture
 from credibly.report.html_parts import (
     MethodNote,
@@ -176,14 +176,6 @@ def calibration_table(comparison: Comparison) -> Table | None:
     )
 
 
-def faults(comparison: Comparison) -> list[str]:
-    """Return what is wrong with every model that is off, and what repairs it."""
-    rows = comparison.calibration.items()
-    return [
-        " ".join(filter(None, (f"{name}: {row.sentence}", row.remedy))) for name, row in rows if row.sentence
-    ]
-
-
 def crossings(comparison: Comparison) -> Table | None:
     """Return where models change places."""
     ranking = comparison.ranking
@@ -246,7 +238,7 @@ def render_comparison(comparison: Comparison) -> str:
         results=comparison.to_dict(),
         title=f"{len(comparison.models)} models compared",
         headline=comparison.findings[0],
-        faults=faults(comparison),
+        faults=model_faults(comparison.calibration),
         level=percent(comparison.ranking.level),
         own=own_numbers(comparison),
         notes=unsaid(comparison.notes, comparison.warnings),
