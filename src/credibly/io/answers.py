@@ -102,9 +102,8 @@ def agreement_note(stated: HostArray, sizes: Sequence[int], ties: int) -> list[s
     each = f"{min(sizes)}" if min(sizes) == max(sizes) else f"{min(sizes)} to {max(sizes)}"
     size = f"{100 * float(errors.mean()):.2g} points on average"
     share = f"the confidence is the share of {each} samples that agree with the most frequent answer"
-    notes = [
-        f"{share}; its sampling error is {size}, and few samples make the most frequent answer look surer"
-    ]
+    error = f"its sampling error is {size}, and few samples make the most frequent answer look surer"
+    notes = [f"{share}; {error}"]
     if ties:
         notes.append(f"in {counted(ties, 'question')} the first of several equally frequent answers counts")
     return notes

@@ -102,8 +102,10 @@ def log_content(form: str, path: str, records: Iterator[tuple[str, Any]]) -> Con
     """Read the records of a log, each with the place where it stands; a broken one comes as an error."""
     head = list(itertools.islice(records, _LOOKED_AT))
     known = next((reader for _, record in head if (reader := _reader_of(record)) is not None), None)
+    if not head:
+        raise FileError(f"'{path}'", "must hold questions", "it has none", "Check how it was made.")
     if known is None:
-        place, record = head[0] if head else ("", [])
+        place, record = head[0]
         raise record if isinstance(record, FileError) else _unknown(path, place, record)
     log = Log(known[0], [])
     keys: tuple[str, ...] = ()
@@ -129,8 +131,7 @@ def log_content(form: str, path: str, records: Iterator[tuple[str, Any]]) -> Con
         except (KeyError, TypeError, IndexError, AttributeError) as error:
             log.broken.append((place, f"{type(error).__name__}: {str(error)[:80]}"))
     if not log.questions:
-        place, problem = log.broken[0] if log.broken else (f"'{path}'", "it is empty")
-        raise FileError(place, "must hold questions", problem, "Check how it was made.")
+        raise FileError(log.broken[0][0], "must hold questions", log.broken[0][1], "Check how it was made.")
     return Content(form, {}, table={}, log=log)
 
 

@@ -105,8 +105,8 @@ def _report_broken(log: Log, content: Content, read: ReadOptions) -> None:
         remedy = Remedy(leave.format("load(path, drop_invalid=True)"), leave.format("--drop-invalid"))
         more = f", and {counted(n - 1, 'other line')}" if n > 1 else ""
         raise FileError(place, "must be a whole record", f"{problem}{more}", remedy)
-    verb = "is" if n == 1 else "are"
-    content.note(f"{counted(n, 'line')} could not be read and {verb} left out: {problem}")
+    many = counted(n, "line could not be read and is", "lines could not be read and are")
+    content.note(f"{many} left out: {problem}")
 
 
 def _require_one_filter(questions: list[Question]) -> None:
@@ -170,7 +170,8 @@ def _option_names(questions: list[Question]) -> list[str]:
     most = max(len(question.options or ()) for question in questions)
     if not letters and not most:
         remedy = Remedy("Give `classes=['yes', 'no']`.", "Give `--classes yes,no`.")
-        rule, evidence = "must be named if answers are no single letters", f"the first is {texts[0][:40]!r}"
+        first = next(filter(None, texts), "")
+        rule, evidence = "must be named if answers are no single letters", f"the first is {first[:40]!r}"
         raise InputError("the options", rule, evidence, remedy)
     seen = {spelled(token) for question in questions for token in question.tokens or ()}
     run = next(at for at in range(27) if chr(65 + at) not in seen)  # a stray I makes no option

@@ -87,7 +87,8 @@ class RaterDetails(Details):
                 f"clearly {called(self.rater)}."
             )
         if test.verdict(level) == "cannot tell":
-            return super()._sentence(test, level, class_names)
+            why = super()._sentence(test, level, class_names)
+            return why.replace("these predictions allow no other value", "the raters of each instance agree")
         if not test.components:
             return (
                 f"Nothing shows that the {self.n_raters} raters prefer different labels. Whether some are "

@@ -140,6 +140,20 @@ def test_unknown_versions_are_refused(tmp_path: Path) -> None:
         cr.load(path)
 
 
+def test_a_log_that_has_only_begun_is_called_empty(tmp_path: Path) -> None:
+    path = tmp_path / "begun.json"
+    path.write_text(json.dumps({"version": 2, "status": "started", "eval": {}}))
+    with pytest.raises(cr.FileError, match="must hold questions; it has none"):
+        cr.load(path)
+
+
+def test_options_that_are_no_letters_are_named(tmp_path: Path) -> None:
+    records = [{"question": "q", "top_logprobs": {"Yes": -0.1, " No": -3.0}, "answer": "Yes"}] * 2
+    with pytest.raises(cr.InputError, match=r"the first is 'Yes'.*classes="):
+        cr.load(_lines(tmp_path, records))
+    assert cr.load(_lines(tmp_path, records), classes=["Yes", "No"]).labels.tolist() == [0, 0]
+
+
 def test_helm(tmp_path: Path) -> None:
     path = tmp_path / "per_instance_stats.json"
     path.write_text(json.dumps([_stats(at) for at in range(3)]), encoding="utf-8")

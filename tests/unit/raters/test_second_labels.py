@@ -305,6 +305,12 @@ def test_raters_who_differ_widen_errors_and_are_said() -> None:
     assert calm.pvalue == 1.0  # all orders are the same
 
 
+def test_raters_who_always_agree_show_nothing() -> None:
+    counts = cr.LabelCounts.from_table(np.repeat(np.arange(30) % 2, 3).reshape(30, 3), n_classes=2)
+    test = cr.raters.rater_test(counts, n_resamples=99, rng=0)
+    assert test.sentence() == "Cannot tell: the raters of each instance agree."
+
+
 def test_raters_that_are_numbers_are_called_raters() -> None:
     rows = np.repeat(np.arange(60), 2)
     labels = np.stack([np.arange(60) % 2, np.ones(60, int)], axis=1).ravel()  # the second says 1 always
