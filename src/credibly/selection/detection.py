@@ -131,15 +131,13 @@ class DetectionScore(Result):
         for name in ("auroc", "aupr"):
             influence = getattr(self, f"{name}_influence") - getattr(other, f"{name}_influence")
             differences[name] = self._difference(name, other, mean_error(influence, self.clusters))
-        same = len(self.fpr_draws) == len(other.fpr_draws) > 1 and (
-            self.fpr.settings["seed"] == other.fpr.settings["seed"]
-        )
-        drawn: dict[str, Any] = {
-            "stderr": None,
-            "interval_refusal": "both need the same seed, so that bootstrapped rows are paired",
-        }
-        if same:
+        seed, other_seed = (score.fpr.settings["seed"] for score in (self, other))
+        drawn: dict[str, Any]
+        if seed == other_seed and len(self.fpr_draws) == len(other.fpr_draws) > 1:
             drawn = {"stderr": float(np.std(self.fpr_draws - other.fpr_draws, ddof=1))}
+        else:
+            refusal = "both need the same seed, so that bootstrapped rows are paired"
+            drawn = {"stderr": None, "interval_refusal": refusal}
         return {**differences, "fpr": self._difference("fpr", other, drawn)}
 
     def _difference(self, name: str, other: DetectionScore, error: dict[str, Any]) -> Estimate:

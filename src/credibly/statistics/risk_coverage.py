@@ -127,8 +127,8 @@ def risk_coverage_curve(
         stated=stated[kept],
         best=best[kept],
         threshold=ordered[kept],
-        area=_estimate("aurc", area, in_order, codes, notes),
-        excess=_estimate("excess_aurc", area - best_area, excess, codes, notes),
+        area=Estimate("aurc", area, n=n, notes=notes, **mean_error(in_order, codes)),
+        excess=Estimate("excess_aurc", area - best_area, n=n, notes=notes, **mean_error(excess, codes)),
         stated_area=float(stated.mean()),
         n=n,
         notes=notes,
@@ -211,9 +211,3 @@ def _walk(loss: HostArray, ties: _Ties, weight: HostArray) -> tuple[HostArray, f
     influence -= ties.means(pulled - risk)
     influence -= area
     return risk, area, influence
-
-
-def _estimate(
-    name: str, value: float, influence: HostArray, codes: HostArray | None, notes: tuple[str, ...]
-) -> Estimate:
-    return Estimate(name, value, n=len(influence), notes=notes, **mean_error(influence, codes))
