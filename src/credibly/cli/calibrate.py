@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from credibly._arrays.errors import FileError, InputError, one_of
-from credibly._arrays.notes import without_warnings
+from credibly._arrays.notes import unsaid, without_warnings
 from credibly.calls.options import DRAWS, FOLDS, STATISTIC
 from credibly.cli.output import Cell, Output, Table, progress, stage, with_flags
 from credibly.cli.reading import labelled, read, require_elsewhere
@@ -166,7 +166,7 @@ def compare_file(typed: Typed) -> None:
         output.json(report.to_dict())
         return
     output.table(_table(report), shown=("method", "statistic", "before", "after", "interval"))
-    output.notes(note for note in report.notes if note not in data.notes)
+    output.notes(unsaid(report.notes, data.notes))
     for name, method in report.methods.items():
         if method.failure is not None:
             output.instead(f"{name} could not be fitted: {with_flags(method.failure)}")

@@ -12,6 +12,7 @@ import numpy as np
 
 from credibly._arrays.errors import InputError
 from credibly._arrays.namespace import is_array, to_host
+from credibly._arrays.notes import unsaid
 from credibly.calls.options import DRAWS, MEASURE, STATISTIC, TRADEOFF
 from credibly.cli.output import Cell, Output, Table, progress, with_flags
 from credibly.cli.reading import engine, in_chunks, read, require_elsewhere, scanned
@@ -117,12 +118,9 @@ def _models(typed: Typed, output: Output) -> Iterator[list[Rows]]:
 
 
 def comparison_remarks(comparison: Comparison) -> Iterator[str]:
-    """Yield what was found, and what is worth knowing beside it, unless it was said when files were read."""
-    known = set(comparison.source["notes"])
-    yield from (
-        with_flags(remark) for remark in (*comparison.findings, *comparison.warnings) if remark not in known
-    )
-    yield from (with_flags(remark) for remark in comparison.notes if remark not in comparison.warnings)
+    """Yield what is to be said beside the findings and the notes on reading."""
+    yield from map(with_flags, unsaid(comparison.warnings, comparison.source["notes"]))
+    yield from map(with_flags, unsaid(comparison.notes, comparison.warnings))
 
 
 def _print(comparison: Comparison, output: Output, out: Path | None) -> None:
@@ -140,7 +138,7 @@ def _print(comparison: Comparison, output: Output, out: Path | None) -> None:
         if comparison.has_imprecision:
             output.table(_places(comparison))
         output.pairs((task, str(advice)) for task, advice in comparison.recommendations.items())
-    output.notes(comparison_remarks(comparison))
+    output.notes([*map(with_flags, comparison.findings), *comparison_remarks(comparison)])
     if out is not None:
         output.notes([f"report written to {out}"])
 

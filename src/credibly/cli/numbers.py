@@ -9,6 +9,7 @@ from typing import Any
 from click.exceptions import Exit
 
 from credibly._arrays.errors import InputError
+from credibly._arrays.notes import unsaid
 from credibly.calls.options import DEFAULT_MARGIN, DRAWS, RECALIBRATE, STATISTIC
 from credibly.cli import codes
 from credibly.cli.output import Cell, Output, Table, progress, with_flags
@@ -92,8 +93,8 @@ def run(data: Rows, typed: Typed, output: Output, files: Sequence[str] = (), **s
 
 def remarks(evaluation: Evaluation) -> Iterator[str]:
     """Yield what is worth knowing beside the numbers and was not said when the file was read."""
-    known = set(evaluation.source["notes"])
-    yield from (with_flags(text) for text in (*evaluation.warnings, *evaluation.notes) if text not in known)
+    sentences = (*evaluation.warnings, *evaluation.notes)
+    yield from map(with_flags, unsaid(sentences, evaluation.source["notes"]))
     left_out: dict[str, list[str]] = {}
     for what, reason in evaluation.not_run:
         left_out.setdefault(reason, []).append(what)

@@ -80,7 +80,7 @@ def _compared(typed: Typed, target: Path, output: Output) -> None:
             output, written, findings=comparison.findings, recommendations=comparison.recommendations
         )
         return
-    output.notes(remark for remark in comparison_remarks(comparison) if remark not in comparison.findings)
+    output.notes(comparison_remarks(comparison))
     output.line(str(written))
     if not output.quiet:
         advice = [(f"if {task}", str(text)) for task, text in comparison.recommendations.items()]
