@@ -10,6 +10,7 @@ import json
 import shutil
 import time
 import warnings
+import zipfile
 from collections.abc import Callable, Iterator
 from decimal import Decimal
 from pathlib import Path
@@ -172,6 +173,7 @@ def _missing() -> Any:
     [
         (lambda: cr.uncertainty(MEMBERS, decomposition=_tensor()), "`decomposition` must be"),
         (lambda: cr.skce(PROBS, LABELS, clusters=_tensor().to_sparse()), "`clusters` must have one name per"),
+        (lambda: cr.accuracy(PROBS, _tensor().to_sparse()), "`labels` must be a dense tensor"),
         (lambda: cr.decompose_brier(PROBS, LABELS, binning=_missing()), "`binning` must be one of"),
         (lambda: cr.confidence_ece(PROBS, LABELS, sample_weight=np.str_("x")), "`sample_weight` must hold"),
         (lambda: cr.kl_ce(PROBS, LABELS, clip=_tensor()), "`clip` must be"),
@@ -396,6 +398,20 @@ def test_packed_text(tmp_path: Path) -> None:
     packed.write_bytes(Path(plain).read_bytes())
     with pytest.raises(cr.FileError, match=r"must be gzip-compressed.*Rename it without \.gz"):
         cr.load(packed)
+
+
+def test_a_workbook_of_excel_is_named(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "a.xlsx", "w") as archive:
+        archive.writestr("[Content_Types].xml", "")
+        archive.writestr("xl/workbook.xml", "")
+    with pytest.raises(cr.FileError, match=r"it is an Excel workbook\. Save the sheet as \.csv"):
+        cr.load(tmp_path / "a.xlsx")
+
+
+def test_a_query_of_polars_is_collected_first() -> None:
+    frame = pytest.importorskip("polars").DataFrame({"p_0": TWO[:, 0], "p_1": TWO[:, 1], "y": BINARY})
+    with pytest.raises(cr.InputTypeError, match=r"got a LazyFrame\. Call `\.collect\(\)` first"):
+        cr.evaluate(frame.lazy())
 
 
 def test_a_remark_above_the_header_is_named(tmp_path: Path) -> None:

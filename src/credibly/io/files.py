@@ -126,9 +126,10 @@ def _format_of_bytes(path: str, start: bytes) -> str | None:
         if is_archive(names):
             return ".eval"
         if names and not any(name.endswith(".npy") for name in names):
-            raise FileError(
-                f"'{path}'", f"must be {KNOWN}", f"it is a zip archive of {names[0]!r}, ...", "Convert it."
-            )
+            excel = "xl/workbook.xml" in names
+            found = "an Excel workbook" if excel else f"a zip archive of {names[0]!r}, ..."
+            remedy = "Save the sheet as .csv." if excel else "Convert it."
+            raise FileError(f"'{path}'", f"must be {KNOWN}", f"it is {found}", remedy)
         return ".npz"
     if len(start) > 1 and start[0] == 0x80 and start[1] <= 5:
         return "pickle"

@@ -50,6 +50,10 @@ def from_foreign(obj: Any, member_axis: int | None) -> Predictions | None:
             f"got {type(obj).__name__}, which holds several variables",
             "Read draws and labels first: `predictions, labels = from_posterior_predictive(data)`.",
         )
+    if hasattr(obj, "collect_schema"):
+        raise InputTypeError(
+            "predictions", "must be in memory", f"got a {type(obj).__name__}", "Call `.collect()` first."
+        )
     if hasattr(obj, "dims") and hasattr(obj, "transpose"):
         return _from_labelled(obj)
     if hasattr(obj, "alphas"):

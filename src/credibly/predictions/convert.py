@@ -169,9 +169,10 @@ def is_source(obj: Any) -> bool:
 
 def is_frame(obj: Any) -> bool:
     """Tell whether it is a table with named columns of pandas, polars or pyarrow, in memory."""
-    columns = hasattr(obj, "columns") and (hasattr(obj, "iloc") or hasattr(obj, "column_names"))
-    polars = hasattr(obj, "get_column") and hasattr(obj, "columns")
-    return (columns or polars) and not isinstance(obj, type) and not hasattr(obj, "__dask_graph__")
+    known = any(hasattr(obj, name) for name in ("iloc", "column_names", "get_column"))
+    return (
+        known and hasattr(obj, "columns") and not isinstance(obj, type) and not hasattr(obj, "__dask_graph__")
+    )
 
 
 def column_names(frame: Any) -> list[Any]:

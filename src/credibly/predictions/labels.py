@@ -211,7 +211,7 @@ def read_labels(
         labels = outcomes_of(labels)
     notes, values = [*joined], label_values(labels)
     if is_torch(values) and is_numpy(predictions._leading):
-        values = to_host(values)
+        values = to_host(as_array(values, "labels"))
     if not isinstance(predictions, OverClasses):
         return _beside(without_axis(values, None, notes), predictions), tuple(notes)
     k, names = predictions.n_classes, predictions.classes
