@@ -40,7 +40,7 @@ from credibly.evaluation.tidy import ScoreRow, StandingRow, score_rows, standing
 from credibly.evaluation.words import title
 from credibly.evaluation.work import origin, silent, version
 from credibly.hypotests import corp_curve
-from credibly.predictions import Confidence, Dataset, Rows
+from credibly.predictions import Dataset, Rows, has_event
 from credibly.predictions.passes import remembering
 from credibly.results.base import jsonable
 from credibly.results.curves import CorpCurve
@@ -348,7 +348,7 @@ def _compared(
         return _compared_by_scores(ranking, matched, source, rng, tell)
     some = next(iter(matched.values())).example.predictions
     n_classes = len(class_names(some, None))
-    event = n_classes == 2 and not isinstance(some, Confidence)
+    event = has_event(some)
     if event:
         cheap = [_EventGap() if isinstance(statistic, ConfidenceGap) else statistic for statistic in cheap]
     estimates, curves, means = {}, {}, []

@@ -23,7 +23,14 @@ from credibly.plots.bins import (
 )
 from credibly.plots.drawing import Style, line_style
 from credibly.plots.pictures import Picture, as_model, draws, mark, picture, ranges
-from credibly.results.curves import DRAWS_REPEAT, CorpCurve, EnvelopeCurve, MurphyCurve, RiskCoverageCurve
+from credibly.results.curves import (
+    DRAWS_REPEAT,
+    CorpCurve,
+    EnvelopeCurve,
+    MurphyCurve,
+    ReliabilityCurve,
+    RiskCoverageCurve,
+)
 from credibly.results.power import PowerCurve
 from credibly.results.recalibration import RecalibrationReport
 
@@ -384,7 +391,10 @@ def model_curves(comparison: Any, most: int = 8) -> Picture:
 
 @draws(RecalibrationReport, "curves")
 def recalibrated_curves(report: RecalibrationReport) -> Picture:
-    """Confidence against accuracy, or stated against observed coverage, before and after recalibrations.
+    """What is stated against what is observed, before and after recalibrations.
+
+    Confidence and accuracy; of two classes the probability and the frequency of the second; of real values
+    the coverage of central intervals.
 
     Parameters
     ----------
@@ -401,8 +411,15 @@ def recalibrated_curves(report: RecalibrationReport) -> Picture:
     }
     before = gaps.pop("before", "unknown")
     after = " and ".join(f"{gap} after {name}" for name, gap in gaps.items())
-    stated, observed = ("stated coverage", "observed coverage") if is_real else ("confidence", "accuracy")
-    what = "stated and observed coverage" if is_real else "confidence and accuracy"
+    stated, observed, what = "confidence", "accuracy", "confidence and accuracy"
+    if is_real:
+        stated, observed, what = "stated coverage", "observed coverage", "stated and observed coverage"
+    elif isinstance(report.curve, ReliabilityCurve) and report.curve.target is not None:
+        stated, observed, what = (
+            "predicted probability",
+            "observed frequency",
+            "predicted and observed frequency",
+        )
     columns = ["level", "observed"] if is_real else ["bin", "instances", "predicted", "observed"]
     drawn = _together(curves, "curve", columns)
     return Picture(

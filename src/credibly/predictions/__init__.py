@@ -3,7 +3,7 @@
 from credibly._arrays.shared_parameters import fill_docstrings
 from credibly.predictions.base import ClassPredictions, OverClasses, Predictions, RealPredictions
 from credibly.predictions.belief import Belief
-from credibly.predictions.confidence import Confidence
+from credibly.predictions.confidence import Confidence, has_event
 from credibly.predictions.convert import as_predictions
 from credibly.predictions.dataset import Dataset
 from credibly.predictions.dirichlet import Dirichlet
@@ -61,6 +61,7 @@ __all__ = [
     "as_rows",
     "cluster_codes",
     "group_rows",
+    "has_event",
     "label_dtype",
     "one_rater",
     "paired",

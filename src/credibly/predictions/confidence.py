@@ -10,6 +10,7 @@ import numpy as np
 
 from credibly._arrays.checks import as_array, as_real, require_rows, require_shares
 from credibly._arrays.namespace import Array, as_float64, is_numpy, namespace
+from credibly.predictions.base import ClassPredictions
 from credibly.predictions.point import Point
 
 OUTCOMES = ("wrong", "right")
@@ -136,6 +137,12 @@ class Confidence(Point):
 
     def _facts(self) -> str:
         return f"n={len(self)}"
+
+
+def has_event(predictions: Any) -> bool:
+    """Tell whether there are two classes, of which the second is an event; answers have none."""
+    two = isinstance(predictions, ClassPredictions) and predictions.n_classes == 2
+    return two and not isinstance(predictions, Confidence)
 
 
 def outcomes_of(labels: Any) -> Array:

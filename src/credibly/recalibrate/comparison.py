@@ -24,6 +24,7 @@ from credibly.predictions import (
     as_labels,
     as_rows,
     cluster_codes,
+    has_event,
     paired,
 )
 from credibly.predictions.passes import detached
@@ -285,7 +286,8 @@ def _tests_and_curve(
         asked["curve"] = asking_shares("coverage", rows, 0.05, *drawn)
     else:
         level = 0.95 if n_resamples else None
-        asked["curve"] = asking_curves(rows, ["top_label"], level, *drawn, n_bins=n_bins)
+        target = 1 if has_event(predictions) else "top_label"
+        asked["curve"] = asking_curves(rows, [target], level, *drawn, n_bins=n_bins)
     if n_resamples and chosen:
         asked["tests"] = asking_tests(rows, chosen, *drawn)
     answers = dict(zip(asked, answered(side_by_side(list(asked.values()))), strict=True))

@@ -60,7 +60,8 @@ class MethodChanges(Result):
     changes : mapping of str to Change
         Per statistic; empty if the fit failed.
     curve : ReliabilityCurve, EnvelopeCurve or None
-        Confidence against accuracy after recalibration; for real values, the coverage of central intervals.
+        Confidence against accuracy after recalibration; for two classes, the probability of the second
+        against its frequency; for real values, the coverage of central intervals.
     failure : str or None
         Why it could not be fitted; None if it could.
     notes : tuple of str
@@ -84,8 +85,7 @@ class RecalibrationReport(Result):
     methods : mapping of str to MethodChanges
         By name, in the order requested.
     curve : ReliabilityCurve, EnvelopeCurve or None
-        Confidence against accuracy before; for real values, the coverage of central intervals, if quantiles
-        have symmetric levels.
+        The same before; None for quantiles without symmetric levels.
     n, n_folds : int
         Instances, and the parts that were held out in turn.
     settings : mapping

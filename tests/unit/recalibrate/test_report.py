@@ -192,6 +192,20 @@ def test_pictures(report) -> None:
         picture(report, "changes", statistic="speed")
 
 
+def test_of_two_classes_the_picture_is_about_the_event() -> None:
+    rng = np.random.default_rng(0)
+    risk = 1 / (1 + np.exp(2 - rng.normal(size=400)))
+    y = (rng.random(400) < risk).astype(int)
+    stated = risk**0.3  # far too often
+    report = cr.recalibration_report(stated, y, ["bias"], n_resamples=0)
+    curves = picture(report, "curves")
+    assert (curves.xlabel, curves.ylabel) == ("predicted probability", "observed frequency")
+    rows = zip(*curves.columns.values(), strict=True)
+    before = [dict(zip(curves.columns, row, strict=True)) for row in rows if row[0] == "before"]
+    for column, mean in (("predicted", stated.mean()), ("observed", y.mean())):
+        assert sum(row["instances"] * row[column] for row in before) / 400 == pytest.approx(mean)
+
+
 @pytest.mark.slow
 def test_the_section_of_the_report(sharp) -> None:
     evaluation = cr.evaluate(

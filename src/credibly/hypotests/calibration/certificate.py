@@ -31,7 +31,7 @@ import numpy as np
 
 from credibly._arrays.errors import UnsupportedError, require
 from credibly._arrays.namespace import as_float64, namespace
-from credibly.predictions import ClassPredictions, Confidence, Dataset, Rows, as_point, as_rows
+from credibly.predictions import ClassPredictions, Dataset, Rows, as_point, as_rows, has_event
 from credibly.predictions.given import require_one_label
 from credibly.predictions.passes import detached
 from credibly.results.base import require_level, require_margin
@@ -131,8 +131,7 @@ def average_gaps(rows: Rows, level: float = 0.95) -> tuple[Certificate, ...]:
     """
     gap = certificate(rows, statistic="confidence_gap", level=level)
     predictions = rows.example.predictions
-    two = isinstance(predictions, ClassPredictions) and predictions.n_classes == 2
-    if not two or isinstance(predictions, Confidence):
+    if not has_event(predictions):
         return (gap,)
     events, stated = (sum(column) for column in zip(*rows.map(_events), strict=True))
     names = rows.example.classes
