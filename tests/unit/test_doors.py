@@ -404,7 +404,7 @@ def test_a_workbook_of_excel_is_named(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "a.xlsx", "w") as archive:
         archive.writestr("[Content_Types].xml", "")
         archive.writestr("xl/workbook.xml", "")
-    with pytest.raises(cr.FileError, match=r"it is an Excel workbook\. Save the sheet as \.csv"):
+    with pytest.raises(cr.FileError, match=r"it is a zip archive .*Save the sheet of Excel as \.csv"):
         cr.load(tmp_path / "a.xlsx")
 
 

@@ -126,10 +126,9 @@ def _format_of_bytes(path: str, start: bytes) -> str | None:
         if is_archive(names):
             return ".eval"
         if names and not any(name.endswith(".npy") for name in names):
-            excel = "xl/workbook.xml" in names
-            found = "an Excel workbook" if excel else f"a zip archive of {names[0]!r}, ..."
-            remedy = "Save the sheet as .csv." if excel else "Convert it."
-            raise FileError(f"'{path}'", f"must be {KNOWN}", f"it is {found}", remedy)
+            evidence = f"it is a zip archive of {names[0]!r}, ..."
+            remedy = "Save the sheet of Excel as .csv." if "xl/workbook.xml" in names else "Convert it."
+            raise FileError(f"'{path}'", f"must be {KNOWN}", evidence, remedy)
         return ".npz"
     if len(start) > 1 and start[0] == 0x80 and start[1] <= 5:
         return "pickle"
