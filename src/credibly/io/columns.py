@@ -587,20 +587,3 @@ def _constant(name: str, column: Array, rows: Array) -> Array:
             "Correct the rows.",
         )
     return first
-
-
-def extra_column(array: Array, names: Sequence[str]) -> str | None:
-    """Return the one column without which all rows sum to 1, or to 100; None where there is none."""
-    if (
-        array.ndim != 2
-        or len(names) != array.shape[1]
-        or array.shape[1] < 3
-        or array.dtype.kind not in "fiub"
-    ):
-        return None
-    totals = array.sum(axis=1, dtype=np.float64)
-    for j, name in enumerate(names):
-        rest = totals - array[:, j]
-        if (np.abs(rest - 1) < 1e-3).all() or (np.abs(rest - 100) < 0.1).all():
-            return name
-    return None

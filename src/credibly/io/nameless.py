@@ -14,7 +14,6 @@ from credibly._arrays.checks import row_tiles, sum_tolerance
 from credibly._arrays.errors import InputError, Remedy
 from credibly._arrays.namespace import Array
 from credibly._arrays.notes import Note
-from credibly.io.columns import extra_column
 from credibly.io.roles import BESIDE, FIELDS, KINDS, ROLES, Content, ReadOptions, described
 from credibly.predictions.convert import require_no_confidence
 from credibly.predictions.given import ROUTINE
@@ -149,7 +148,7 @@ def _looks_like(array: Array, names: Sequence[str] | None) -> tuple[str, str]:
     rounded = rounding_of(np.asarray(array)) if array.size <= 2**24 else None
     if rounded is not None:
         return f"they look like {rounded}", "`normalise=True` divides each row by its sum."
-    extra = None if names is None else extra_column(np.asarray(array), names)
+    extra = None if names is None else _extra_column(np.asarray(array), names)
     if extra is not None:
         return (
             f"without the column {extra!r} all rows do",
@@ -195,6 +194,23 @@ def _looks_like(array: Array, names: Sequence[str] | None) -> tuple[str, str]:
             "For evidence save `alpha = evidence + 1`; divide scores by their sum in each row.",
         ),
     )
+
+
+def _extra_column(array: Array, names: Sequence[str]) -> str | None:
+    """Return the one column without which all rows sum to 1, or to 100; None where there is none."""
+    if (
+        array.ndim != 2
+        or len(names) != array.shape[1]
+        or array.shape[1] < 3
+        or array.dtype.kind not in "fiub"
+    ):
+        return None
+    totals = array.sum(axis=1, dtype=np.float64)
+    for j, name in enumerate(names):
+        rest = totals - array[:, j]
+        if (np.abs(rest - 1) < 1e-3).all() or (np.abs(rest - 100) < 0.1).all():
+            return name
+    return None
 
 
 def _say(kind: str) -> str:
