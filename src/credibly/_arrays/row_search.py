@@ -21,7 +21,7 @@ from credibly._arrays.namespace import (
 _LONG_COLUMN = 64
 """Values per row from which on one library call per row is faster than steps over all rows."""
 _GRID_COLUMN = 16
-"""Values per row from which on a grid of cells pays."""
+"""Values per row, of all batches so far, from which on a grid of cells pays."""
 
 
 def count_at_most(table: Array, values: Array, *, strict: bool = False) -> Array:
@@ -83,14 +83,15 @@ class SortedRows:
     """
 
     def __init__(self, table: Array) -> None:
-        self.table = table
+        self.table, self.n_values = table, 0
 
     def passed(self, values: Array) -> tuple[Array, Array]:
         """Return how many entries of its row are below each value (b, n), and how many at most as large.
 
         Both are the same array where no value equals an entry.
         """
-        if not is_numpy(self.table) or values.shape[0] < _GRID_COLUMN:
+        self.n_values += values.shape[0]
+        if not is_numpy(self.table) or self.n_values < _GRID_COLUMN:
             return count_at_most(self.table, values, strict=True), count_at_most(self.table, values)
         below = np.empty(values.shape, dtype=np.int32)
         equal = np.empty(values.shape, dtype=bool)

@@ -53,3 +53,15 @@ def test_without_ties_both_counts_are_one_array() -> None:
     table = np.sort(rng.normal(size=(40, 9)), axis=1)
     below, at_most = SortedRows(table).passed(rng.normal(size=(row_search._LONG_COLUMN, 40)))
     assert below is at_most
+
+
+def test_small_batches_after_each_other_get_a_grid() -> None:
+    rng = np.random.default_rng(1)
+    table = np.sort(rng.integers(-9, 9, size=(50, 12)), axis=1).astype(float)
+    rows = SortedRows(table)
+    for _ in range(row_search._GRID_COLUMN // 5 + 1):
+        values = rng.integers(-9, 9, size=(5, 50)).astype(float)
+        below, at_most = rows.passed(values)
+        assert np.array_equal(below, (table[None] < values[:, :, None]).sum(axis=2))
+        assert np.array_equal(at_most, (table[None] <= values[:, :, None]).sum(axis=2))
+    assert "_grid" in rows.__dict__
