@@ -443,12 +443,12 @@ def test_rows_in_the_order_of_cells_count_the_same(monkeypatch: pytest.MonkeyPat
     """What a device does, done with tensors on the host: labels in order once, then one running sum."""
     torch = pytest.importorskip("torch")
     from credibly.hypotests.calibration import group_scores
-    from credibly.statistics import terms
+    from credibly.statistics import events
 
     probs, labels, groups = world(n=150, shift=0.2)
     expected = cr.audit(probs, labels, groups=groups, n_resamples=19, min_size=1, rng=3)
     monkeypatch.setattr(group_scores, "on_accelerator", lambda array: True)
-    monkeypatch.setattr(terms, "on_accelerator", lambda array: True)
+    monkeypatch.setattr(events, "on_accelerator", lambda array: True)
     given = torch.from_numpy(probs), torch.from_numpy(labels)
     found = cr.audit(*given, groups=groups, n_resamples=19, min_size=1, rng=3)
     assert [one.adjusted_pvalue for one in found.groups] == [one.adjusted_pvalue for one in expected.groups]
