@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from credibly._arrays.errors import InputTypeError, UnsupportedError
+from credibly._arrays.errors import InputTypeError, Remedy, UnsupportedError
 from credibly._arrays.namespace import Array, HostArray, as_float64, like, namespace, to_host
 from credibly.predictions import (
     Gaussian,
@@ -111,6 +111,14 @@ class RealRecalibration(Recalibration):
 
     def _require_like_the_fit(self, predictions: Any) -> None:
         """Levels of a distribution function are those of every model."""
+
+    def _without(self, name: str) -> str:
+        if name != "groups" or "Point" in self.kinds:
+            return super()._without(name)
+        return Remedy(
+            "Leave them out, or use SpreadScaling or LocationScaling, which take groups.",
+            "Leave out `--by`, or use shift, scale or shift+scale.",
+        )
 
     def _noted(self, made: RealPredictions, before: RealPredictions, *more: str) -> RealPredictions:
         made._set(notes=(*before.notes, self._note, *more))

@@ -83,6 +83,8 @@ def test_a_scale_per_group_and_its_refusals(tmp_path) -> None:
         cr.recalibrate.SpreadScaling().fit(given, LABELS).apply(given[:2], groups=groups[:2])
     with pytest.raises(cr.InputError, match=r"uses no groups; .*make them features"):
         cr.recalibrate.SpreadScaling(by="features").fit(given, LABELS, features=FEATURES, groups=groups)
+    with pytest.raises(cr.InputError, match=r"uses no groups.*SpreadScaling or LocationScaling, which"):
+        cr.recalibrate.TailScaling().fit(given, LABELS, groups=groups)
     with pytest.raises(cr.InputError, match="uses no groups"):
         cr.recalibrate.IsotonicRecalibration().fit(given, LABELS, groups=groups)
     with pytest.raises(cr.InputError, match="one entry per prediction"):
