@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from credibly._arrays.checks import require_one_each
-from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError, require, require_positive
+from credibly._arrays.errors import InputError, InputTypeError, require, require_positive
 from credibly._arrays.namespace import to_host
 from credibly._arrays.philox import Seed, Stream
 from credibly.hypotests.calibration.lattice import crossed_levels
@@ -33,6 +33,7 @@ from credibly.predictions import (
     rows_up_to,
 )
 from credibly.predictions.confidence import OUTCOMES
+from credibly.predictions.given import require_unweighted
 from credibly.results.base import Result
 from credibly.scale import scan
 from credibly.statistics import Statistic
@@ -131,13 +132,7 @@ def checked_rows(
         clusters=clusters,
         blocks=blocks,
     )
-    if rows.example.batch.weights is not None:
-        raise UnsupportedError(
-            "`evaluate`",
-            "counts every instance once",
-            "the chunks have sample weights",
-            "Scan without `sample_weight`; single statistics and tests take weights.",
-        )
+    require_unweighted(rows.example.batch, "`evaluate`")
     whole = rows.loaded()
     groups = None if whole is None else whole.groups
     features = None if whole is None else whole.features

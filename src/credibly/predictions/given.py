@@ -345,7 +345,7 @@ def require_single(some: Dataset, what: str, *, weighted: bool = False) -> None:
 def require_unweighted(labels: Labels, what: str) -> None:
     """Raise in the name of `what` if instances have weights."""
     if labels.weights is not None:
-        evidence, remedy = "these have sample weights", "Leave out the weights."
+        evidence, remedy = "these have sample weights", "Leave them out; single statistics take weights."
         raise UnsupportedError(what, "counts every instance once", evidence, remedy)
 
 

@@ -32,7 +32,7 @@ import numpy as np
 from credibly._arrays.errors import UnsupportedError, require
 from credibly._arrays.namespace import as_float64, namespace
 from credibly.predictions import ClassPredictions, Dataset, Rows, as_point, as_rows, has_event
-from credibly.predictions.given import require_one_label
+from credibly.predictions.given import require_classes, require_one_label
 from credibly.predictions.passes import detached
 from credibly.results.base import require_level, require_margin
 from credibly.results.certificates import Certificate, EquivalenceDetails
@@ -182,6 +182,9 @@ def equivalence_test(
     """Test that errors are smaller than a margin: jointly, if each of them is. Default: the average gaps."""
     remedy = "No data can show an error of exactly 0; write 0.02 for two points."
     require(require_margin(margin), "must be above 0", remedy, margin=margin)
+    if chosen is None:
+        advice = "`evaluate` states the fault of real values with an interval to compare with a margin."
+        require_classes(rows.example.predictions, "a test against a margin", advice)
     bounds = average_gaps(rows) if chosen is None else [certificate(rows, statistic=name) for name in chosen]
     tests = [_within(bound, margin, notes) for bound in bounds]
     worst = max(tests, key=lambda test: (test.pvalue, test.details.lower(), test.statistic))

@@ -245,3 +245,11 @@ def test_lower_bounds_hold_as_often_as_they_say() -> None:
     assert over <= 25  # at most 2.5 %: 10 and 4.8 standard errors of 3.1
     assert over > 0  # a bound of 0 would never be wrong
     assert cr.hypotests.certificate(stated, labels, statistic="ecce").lower == 0.0
+
+
+def test_a_margin_alone_is_for_classes() -> None:
+    real = cr.Gaussian(np.zeros(20), np.ones(20))
+    with pytest.raises(
+        cr.InputTypeError, match="a test against a margin needs class predictions; got Gaussian"
+    ):
+        cr.calibration_test(real, np.zeros(20), margin=0.1)
