@@ -17,8 +17,7 @@ import click
 from credibly._arrays.errors import CrediblyError
 from credibly.calls import VERBS
 from credibly.cli import codes
-from credibly.cli.commands import Refused, Verbs
-from credibly.cli.completion import COMPLETION, answer, install, show
+from credibly.cli.commands import COMPLETION, Refused, Verbs, answer, install, show
 
 
 def program() -> Verbs:

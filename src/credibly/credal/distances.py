@@ -18,8 +18,7 @@ from credibly._arrays.philox import takes_rng
 from credibly.credal.bounds import singleton_bounds
 from credibly.credal.filling import nearest_distribution
 from credibly.credal.membership import distributions_like
-from credibly.credal.newton import nearest_weights
-from credibly.credal.objectives import terms, value
+from credibly.credal.newton import nearest_weights, terms, value
 from credibly.credal.sets import DIRICHLET_SAMPLES, CredalSet, as_set, require_tolerance
 from credibly.predictions import Belief, Classes, Ensemble, LabelCounts, Point, as_labels, as_pair
 from credibly.predictions.label_checks import number_of_axes

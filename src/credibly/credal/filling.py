@@ -27,8 +27,7 @@ from credibly._arrays.namespace import (
 )
 from credibly.credal.bounds import tight_bounds
 from credibly.credal.envelope import all_events, beliefs, event_tiles
-from credibly.credal.newton import nearest_weights
-from credibly.credal.objectives import Objective, slope
+from credibly.credal.newton import Objective, nearest_weights, slope
 from credibly.credal.sets import CredalSet, members_of, uncertified
 from credibly.predictions import Belief, Intervals
 

@@ -3,22 +3,64 @@
     min f(p),  p = sum_m w_m P_m,  w >= 0,  sum w = 1
 
 Certificate: for every w the value is within  w.g - min_m g_m  of the minimum, g_m = sum_j P_mj f'(p_j).
+
+    entropy   f = sum p log p           (its negative is the entropy)
+    kl        f = sum t log(t / p)
+
+Both are sums over classes, convex in p, of the form sum_j t_j g(p_j / t_j), with t = 1 for the entropy.
 """
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
 
 from credibly._arrays.checks import scalar
-from credibly._arrays.namespace import Array, device, is_torch, like, namespace, rows_within_budget, tiles
+from credibly._arrays.namespace import (
+    Array,
+    clip,
+    device,
+    is_torch,
+    like,
+    namespace,
+    rows_within_budget,
+    tiles,
+    xlogy,
+)
 from credibly._arrays.notes import counted
-from credibly.credal.objectives import Objective, curvature, slope
 from credibly.credal.sets import uncertified
 
 _MAX_STEPS = 100
 _TINY = 1e-290
 _SHRINK = 0.1  # how much of the complementarity each step aims to keep
 _INTERIOR = 0.99  # how much of the way to the nearest bound a step may go
+
+Objective = Literal["entropy", "kl"]
+
+
+def terms(probs: Array, target: Array) -> Array:
+    """Return the summands of kl, inf where p = 0 < t."""
+    return xlogy(target, target) - xlogy(target, probs)
+
+
+def value(probs: Array, target: Array) -> Array:
+    """Sum the terms of kl over the classes; rounding below zero is zero."""
+    return clip(namespace(probs).sum(terms(probs, target), axis=-1), 0.0)
+
+
+def slope(kind: Objective, probs: Array, target: Array) -> Array:
+    """Return d term / d p; classes of probability 0, which no member supports, get slope 0."""
+    xp, possible = namespace(probs), probs > 0
+    safe = xp.where(possible, probs, 1.0)
+    return xp.where(possible, xp.log(safe) + 1.0 if kind == "entropy" else -target / safe, 0.0)
+
+
+def curvature(kind: Objective, probs: Array, target: Array) -> Array:
+    """Return d^2 term / d p^2, 0 where p is 0."""
+    xp, possible = namespace(probs), probs > 0
+    safe = xp.where(possible, probs, 1.0)
+    return xp.where(possible, 1.0 / safe if kind == "entropy" else target / safe**2, 0.0)
 
 
 def nearest_weights(kind: Objective, members: Array, target: Array, tolerance: float) -> Array:

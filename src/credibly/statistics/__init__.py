@@ -7,7 +7,6 @@ from credibly.statistics.calibration_index import e50, e90, emax, ici
 from credibly.statistics.coverage import picp, pit, quantile_calibration_error
 from credibly.statistics.crps import crps
 from credibly.statistics.decomposition import BrierDecomposition, decompose_brier
-from credibly.statistics.generalised_risk import augrc
 from credibly.statistics.joint import energy_score, variogram_score
 from credibly.statistics.kde import kde_ce, kl_ce
 from credibly.statistics.logistic import LogisticCalibration, logistic_calibration
@@ -18,7 +17,7 @@ from credibly.statistics.quantile_losses import pinball_loss, sharpness, wis
 from credibly.statistics.registry import registered, statistic
 from credibly.statistics.regression import gaussian_log_loss, interval_score, mae, rmse
 from credibly.statistics.rights import rights
-from credibly.statistics.risk_coverage import risk_coverage_curve
+from credibly.statistics.risk_coverage import augrc, risk_coverage_curve
 from credibly.statistics.running import RunningStatistic
 from credibly.statistics.skce import mmd_ce, skce
 from credibly.statistics.skill import brier_skill, log_loss_skill

@@ -26,13 +26,13 @@ from credibly.statistics.binned import classwise_ece, confidence_ece, hosmer_lem
 from credibly.statistics.calibration_index import e50, e90, emax, ici
 from credibly.statistics.coverage import picp, quantile_calibration_error
 from credibly.statistics.crps import crps
-from credibly.statistics.generalised_risk import augrc
 from credibly.statistics.kde import kde_ce, kl_ce
 from credibly.statistics.net_benefit import net_benefit
 from credibly.statistics.proper import accuracy, brier, confidence_gap, log_loss, rps, spiegelhalter_z
 from credibly.statistics.protocol import Bound, LabelKind, Plan, State, Statistic, Story, Traits
 from credibly.statistics.quantile_losses import pinball_loss, sharpness, wis
 from credibly.statistics.regression import gaussian_log_loss, interval_score, mae, rmse
+from credibly.statistics.risk_coverage import augrc
 from credibly.statistics.skce import mmd_ce, skce
 from credibly.statistics.skill import brier_skill, log_loss_skill
 from credibly.statistics.slopes import mean_slope, spread_slope

@@ -11,7 +11,7 @@ from credibly._arrays.errors import UnsupportedError, one_of
 from credibly._arrays.namespace import HostArray, as_float64, like, to_host
 from credibly._arrays.philox import as_seed, takes_rng
 from credibly.credal.bounds import tight_bounds
-from credibly.credal.rays import hull_ray_lengths, on_simplex, ray_lengths
+from credibly.credal.membership import hull_ray_lengths, on_simplex, ray_lengths
 from credibly.credal.sets import DIRICHLET_SAMPLES, as_set
 from credibly.predictions import Belief, Ensemble, Intervals, Point
 

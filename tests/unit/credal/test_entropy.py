@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 import credibly as cr
-from credibly.credal import corners as corners_module
-from credibly.credal.corners import least_over_intervals, least_over_orders
+from credibly.credal.entropy import least_over_intervals, least_over_orders
 from credibly.credal.filling import _sweep
 from credibly.credal.newton import _gradient, nearest_weights
 from unit.credal.oracles import (
@@ -90,9 +89,9 @@ def test_branch_and_bound_is_the_shortest_path(k: int) -> None:
 def test_branch_and_bound_in_small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     intervals = random_intervals(np.random.default_rng(2), 40, 8)
     expected = cr.credal.lower_entropy(intervals, tolerance=1e-9)
-    monkeypatch.setattr(corners_module, "_NODE_ELEMENTS", 1)
+    monkeypatch.setattr("credibly.credal.entropy._NODE_ELEMENTS", 1)
     assert cr.credal.lower_entropy(intervals, tolerance=1e-9) == pytest.approx(expected, abs=2e-9)
-    monkeypatch.setattr(corners_module, "_NODES_PER_ROW", 0)
+    monkeypatch.setattr("credibly.credal.entropy._NODES_PER_ROW", 0)
     with pytest.raises(cr.UnsupportedError, match="certified within 1e-06; instances are still open"):
         cr.credal.lower_entropy(intervals)
 

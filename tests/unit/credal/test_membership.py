@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import credibly as cr
-from credibly.credal.rays import hull_ray_lengths
+from credibly.credal.membership import hull_ray_lengths
 from credibly.credal.simplex_method import least_total
 from credibly_studies.set_draws import sample
 from unit.credal.oracles import (

@@ -51,7 +51,7 @@ from credibly._arrays.sums import count_cells
 from credibly.credal.bounds import singleton_bounds
 from credibly.credal.extreme_points import vertices
 from credibly.credal.filling import nearest_distribution
-from credibly.credal.objectives import value
+from credibly.credal.newton import value
 from credibly.credal.sets import CredalSet, as_set
 from credibly.hypotests.resampling.pvalues import (
     acceptance_region,

@@ -14,7 +14,7 @@ from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError
 from credibly._arrays.namespace import HostArray, as_float64, to_host
 from credibly._arrays.philox import Seed, as_seed
 from credibly.credal import contains
-from credibly.credal.rays import on_simplex
+from credibly.credal.membership import on_simplex
 from credibly.credal.simplex_method import least_total
 from credibly.hypotests.resampling.replicates import Replicates
 from credibly.predictions import ClassPredictions, Ensemble, LabelCounts, Point, Predictions
