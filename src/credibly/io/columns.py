@@ -26,6 +26,14 @@ _NAMED = re.compile(
     r"|(?P<number>\d+(?:\.\d+)?)|(?P<class>class[_ ]?\d+))",
     re.IGNORECASE | re.DOTALL,  # a class may be called by two lines
 )
+_NAMED_LAST = re.compile(
+    r"(?P<class>.+?)[_.: -](?:prob|proba|probability)", re.IGNORECASE
+)  # churn_probability; not what says whose probability it is
+_NOBODY = re.compile(
+    r"(?:y|pred|predicted|prediction|model|net|member|seed|run|fold|draw|m|raw|calibrated|estimated|mean|average"
+    r"|max|top|std|class|label|target|output|event|positive|pos|yes|true|\d+(?:\.\d+)?)?[_ -]?\d*",
+    re.IGNORECASE,
+)
 _WHOLE = {name: (name, *role.aliases, *role.columns) for name, role in ROLES.items() if role.text != "never"}
 """The words that one column may be called by its role; lower case."""
 _SINGLE = {
@@ -51,12 +59,19 @@ NAMES = TEXT_ROLES - set(_WHOLE["y"])
 
 
 def field_of(name: str) -> tuple[str, str] | None:
-    """Return (field, suffix) of a column such as ``p_cat`` or ``q0.9``; None for other names."""
+    """Return (field, suffix) of a column such as ``p_cat``, ``cat_prob``, ``q0.9``; None for other names."""
     match = _NAMED.fullmatch(name)
     if match is None:
-        return None
+        match = _NAMED_LAST.fullmatch(name)
+        is_class = match is not None and name.lower() not in _SINGLE and names_an_event(match["class"])
+        return ("probs", match["class"]) if match is not None and is_class else None
     suffix = match["suffix"] or match["bracket"] or match["paren"] or match["number"] or match["class"]
     return _PREFIXES[match["prefix"].lower()], suffix
+
+
+def names_an_event(word: str) -> bool:
+    """Tell whether the name of a column of probabilities says what happens: churn, not 1 or mean."""
+    return _NOBODY.fullmatch(word) is None
 
 
 def may_hold_text(name: str) -> bool:

@@ -14,6 +14,7 @@ from credibly._arrays.checks import row_tiles, sum_tolerance
 from credibly._arrays.errors import InputError, Remedy
 from credibly._arrays.namespace import Array
 from credibly._arrays.notes import Note
+from credibly.io.columns import names_an_event
 from credibly.io.roles import BESIDE, FIELDS, KINDS, ROLES, Content, ReadOptions, described
 from credibly.predictions.convert import require_no_confidence
 from credibly.predictions.given import ROUTINE
@@ -237,15 +238,19 @@ def both_columns(scores: Array, content: Content, labels: Array | None) -> Array
     column = scores if scores.ndim == 1 else scores[:, 0] if scores.shape[1:] == (1,) else scores
     if column.ndim != 1:
         return _scores_of_members(column, content, labels)
-    require_no_confidence(column, labels)
-    probs: Array = both_classes(column)
     named, order = content.positive or "", content.label_order or ()
+    if not names_an_event(named):
+        require_no_confidence(column, labels)
+    probs: Array = both_classes(column)
     words = sorted(set(labels.ravel().tolist())) if labels is not None and labels.dtype.kind == "U" else []
     place = 0 if named.lower() in _CLASS_0 else 1
     if named in order:
         place = order.index(named)
     elif named in words and len(words) == 2 and not order:
         content.classes, place = (next(word for word in words if word != named), named), 1
+    elif place and not words and not order and content.classes is None and names_an_event(named):
+        content.classes = (f"not {named}", named)
+        content.note(f"the event is called {named!r}, after its column")
     content.note(f"scores are read as the probability of class {place}; class {1 - place} has the rest")
     return probs if place else probs[:, ::-1]
 

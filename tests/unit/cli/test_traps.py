@@ -266,3 +266,10 @@ def test_columns_that_may_hold_the_labels_are_named(credibly: Command, tmp_path:
     (tmp_path / "churn.csv").write_text(table, encoding="utf-8")
     line = complaint(credibly("test", tmp_path / "churn.csv"))
     assert "columns that were not read: region, churned. Name their file or their column" in line
+
+
+def test_the_event_is_called_after_its_column(credibly: Command, tmp_path: Path) -> None:
+    rows = [f"0.8,{number % 5 // 4}" for number in range(400)]  # it states .8, one in five churns
+    (tmp_path / "churn.csv").write_text("\n".join(["churn_probability,y", *rows]) + "\n", encoding="utf-8")
+    headline = credibly("report", tmp_path / "churn.csv", "--out", tmp_path / "page.html").out
+    assert "it says 80 % churn; 20 % churn (60 points" in headline

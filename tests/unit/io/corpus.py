@@ -244,6 +244,13 @@ row(
 )
 row(
     S,
+    "`cat_prob, dog_prob, cow_prob, label` with names as labels",
+    table(cols(["cat_prob", "dog_prob", "cow_prob"]) | {"label": NAMES[Y3]}),
+    number=A3,
+    note="class names",
+)
+row(
+    S,
     "`cat, dog, cow, label` with names as labels",
     table(cols(NAMES.tolist()) | {"label": NAMES[Y3]}),
     number=A3,
@@ -425,6 +432,11 @@ row(
 row(
     S, "`p_yes` and labels `no`, `yes`", table({"label": np.array(["no", "yes"])[Y2], "p_yes": P1}), number=A2
 )
+for word in ("churn_probability", "churn_prob", "p_churn"):
+    row(
+        S, f"`y_true, {word}`", table({"y_true": Y2, word: P1}), number=A2, note="the event is called 'churn'"
+    )
+row(S, "`y_true, max_prob`", table({"y_true": Y2, "max_prob": P1}), refused="must say what it is")
 for word in ("prob_0", "p_neg", "prob_no"):
     row(S, f"`y_true, {word}`", table({"y_true": Y2, word: 1 - P1}), number=A2, note="probability of class 0")
 row(
