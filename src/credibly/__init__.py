@@ -236,16 +236,15 @@ if not _TYPE_CHECKING:  # a checker would believe that every name is there
         if name == "__version__":
             return _import_module("importlib.metadata").version(__name__)
         if name in _HOME_OF:
-            found = getattr(_import_module(_HOME_OF[name]), name)
-            globals()[name] = found  # the next use does not come here
-            return found
+            value = getattr(_import_module(_HOME_OF[name]), name)
+            globals()[name] = value  # the next use does not come here
+            return value
         if name in _ROOMS:
             return _import_module(f"{__name__}.{name}")
         message = f"module {__name__!r} has no attribute {name!r}"
         if not name.startswith("_"):  # people write cr.ece, cr.nll
-            told = _import_module("credibly.statistics.registry").called_here(name)
-            told = told or _in_a_room(name)
-            message += f". {told}" if told else ""
+            hint = _import_module("credibly.statistics.registry").called_here(name) or _in_a_room(name)
+            message += f". {hint}" if hint else ""
         raise AttributeError(message)
 
     def __dir__() -> list[str]:

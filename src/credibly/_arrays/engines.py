@@ -29,7 +29,7 @@ class Engine:
         """Yield (place, ``function(input)``) for every input, each as soon as it is known."""
         return enumerate(map(function, inputs))
 
-    def held(self, function: Callable[[S], T], inputs: Iterable[S]) -> list[Any]:
+    def mapped_in_place(self, function: Callable[[S], T], inputs: Iterable[S]) -> list[Any]:
         """Return ``function(one)`` for every input as something `folds` takes, kept where it was computed."""
         return list(self.map(function, inputs))
 
@@ -38,7 +38,7 @@ class Engine:
     ) -> Iterator[T]:
         """Yield ``finish(step(step(None, *first), *second) ...)`` for every chain, in order.
 
-        Arguments may be what `held` returned. Only those of one step need to be in one place at a time.
+        Arguments may be what `mapped_in_place` returned; only those of one step need to be in one place.
         """
         return (folded(step, chain, finish) for chain in chains)
 

@@ -54,8 +54,10 @@ def _described(place: re.Match[str]) -> str:
     words, indent = DESCRIPTIONS.get(place[1]), place[2]
     if words is None:
         return place[0]
-    own = "" if place.end() == len(place.string) or place.string[place.end()] == "\n" else f"\n{indent}"
-    return place[0][: place.start(2) - place.start() + len(indent)] + words.replace("\n", f"\n{indent}") + own
+    after = "" if place.end() == len(place.string) or place.string[place.end()] == "\n" else f"\n{indent}"
+    return (
+        place[0][: place.start(2) - place.start() + len(indent)] + words.replace("\n", f"\n{indent}") + after
+    )
 
 
 def fill_docstrings(values: Iterable[Any]) -> None:

@@ -6,7 +6,7 @@ import dataclasses
 
 from credibly.calls.options import AUDITED, N_RESAMPLES, SEED
 from credibly.cli.numbers import LEVEL, leave, require_gate
-from credibly.cli.output import Cell, Output, Table, progress, rounded, stage, with_flags
+from credibly.cli.output import Cell, Output, TextTable, progress, rounded, stage, with_flags
 from credibly.cli.reading import opened
 from credibly.cli.typed import Typed
 from credibly.hypotests import audit
@@ -67,14 +67,14 @@ def _within(result: AuditResult, open_groups: tuple[AuditGroup, ...], margin: fl
 
 def _show(result: AuditResult, output: Output) -> None:
     if output.terminal:
-        lines = ((f"{group.group} (n = {group.n})", _told(group)) for group in result.findings)
+        lines = ((f"{group.group} (n = {group.n})", _group_line(group)) for group in result.findings)
         output.pairs([(result.verdict(), result.headline), *lines])
     else:
-        output.table(Table(COLUMNS, [_row(group) for group in result.groups], PAIRS))
+        output.table(TextTable(COLUMNS, [_row(group) for group in result.groups], PAIRS))
     output.notes(map(with_flags, result.notes))
 
 
-def _told(group: AuditGroup) -> str:
+def _group_line(group: AuditGroup) -> str:
     ends = f"{100 * group.low:+.1f} to {100 * group.high:+.1f} points"
     return f"{group.words} (simultaneous interval {ends}, adjusted p = {rounded(group.adjusted_pvalue)})"
 

@@ -13,7 +13,7 @@ import numpy as np
 from credibly._arrays.errors import FileError, InputError, one_of
 from credibly._arrays.notes import unsaid, without_warnings
 from credibly.calls.options import DRAWS, FOLDS, STATISTIC
-from credibly.cli.output import Cell, Output, Table, progress, stage, with_flags
+from credibly.cli.output import Cell, Output, TextTable, progress, stage, with_flags
 from credibly.cli.reading import labelled, read, require_elsewhere
 from credibly.cli.typed import Typed
 from credibly.evaluation import evaluate
@@ -209,11 +209,11 @@ def _features(chosen: Recalibration, features: Any) -> Any:
     return features if used else None
 
 
-def _table(report: RecalibrationReport) -> Table:
+def _table(report: RecalibrationReport) -> TextTable:
     rows = [
         (name, *_row(change)) for name, method in report.methods.items() for change in method.changes.values()
     ]
-    return Table(COLUMNS, rows, frozenset({"interval"}))
+    return TextTable(COLUMNS, rows, frozenset({"interval"}))
 
 
 def _row(change: Change) -> tuple[Cell, ...]:

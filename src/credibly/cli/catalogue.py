@@ -13,7 +13,7 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
-from credibly.cli.output import Output, Table
+from credibly.cli.output import Output, TextTable
 from credibly.cli.typed import Typed
 from credibly.results.base import SCHEMA_VERSION
 from credibly.statistics import Statistic, registered
@@ -33,7 +33,7 @@ def list_names(typed: Typed) -> None:
         output.json({"schema_version": SCHEMA_VERSION, "type": "Catalogue", "entries": entries})
         return
     rows = [[_cell(entry[name]) for name in COLUMNS] for entry in entries]
-    output.table(Table(COLUMNS, rows), shown=("name", "kind", "reference"))
+    output.table(TextTable(COLUMNS, rows), shown=("name", "kind", "reference"))
 
 
 def functions() -> list[Callable[..., Any]]:

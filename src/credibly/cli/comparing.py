@@ -14,7 +14,7 @@ from credibly._arrays.errors import InputError
 from credibly._arrays.namespace import is_array, to_host
 from credibly._arrays.notes import unsaid
 from credibly.calls.options import DRAWS, MEASURE, STATISTIC, TRADEOFF
-from credibly.cli.output import Cell, Output, Table, progress, with_flags
+from credibly.cli.output import Cell, Output, TextTable, progress, with_flags
 from credibly.cli.reading import engine, in_chunks, read, require_elsewhere, scanned
 from credibly.cli.typed import Typed
 from credibly.evaluation import (
@@ -143,7 +143,7 @@ def _print(comparison: Comparison, output: Output, out: Path | None) -> None:
         output.notes([f"report written to {out}"])
 
 
-def _leading(comparison: Comparison) -> Table:
+def _leading(comparison: Comparison) -> TextTable:
     """Return accuracy, log loss and calibration gap as a person reads them, each with its interval."""
     numbers = comparison.leading()
     columns = ("model", *next(iter(numbers.values())))
@@ -157,20 +157,20 @@ def _leading(comparison: Comparison) -> Table:
         )
         for model, row in numbers.items()
     ]
-    return Table(columns, rows)
+    return TextTable(columns, rows)
 
 
-def _errors(comparison: Comparison) -> Table:
+def _errors(comparison: Comparison) -> TextTable:
     """Return calibration errors with what chance would give, and paired differences to the best model."""
     columns, rows = error_cells(comparison.calibration, comparison.differences)
-    return Table(columns, list(rows))
+    return TextTable(columns, list(rows))
 
 
 def _beside(value: str, interval: str) -> str:
     return f"{value} ({interval})" if interval else value
 
 
-def _places(comparison: Comparison) -> Table:
+def _places(comparison: Comparison) -> TextTable:
     """Return the places at every trade-off as a person reads them, each difference with its interval."""
     rows: list[tuple[Cell, ...]] = []
     for tradeoff in comparison.ranking.tradeoffs:
@@ -179,10 +179,10 @@ def _places(comparison: Comparison) -> Table:
             behind = standing.behind(name)
             distance = "" if behind is None else _beside(shown(behind[0]), shown_range(behind[1]))
             rows.append((tradeoff, standing.place(name), name, float(standing.scores[at]), distance))
-    return Table(("tradeoff", "place", "model", "score", "behind the first by"), rows)
+    return TextTable(("tradeoff", "place", "model", "score", "behind the first by"), rows)
 
 
-def _table(comparison: Comparison) -> Table:
+def _table(comparison: Comparison) -> TextTable:
     """Return a row per model and trade-off, or per model and score, as a program reads them."""
     columns: tuple[str, ...] = COLUMNS
     rows: Sequence[ScoreRow | StandingRow]
@@ -191,7 +191,7 @@ def _table(comparison: Comparison) -> Table:
     else:
         rows = standing_rows(comparison.ranking)
     cells = [tuple(getattr(row, name) for name in columns) for row in rows]
-    return Table(columns, cells, frozenset({"interval"}))
+    return TextTable(columns, cells, frozenset({"interval"}))
 
 
 def _names(files: Sequence[str]) -> list[str]:
@@ -208,15 +208,15 @@ def _names(files: Sequence[str]) -> list[str]:
 
 def _common_labels(files: Sequence[str], data: Sequence[Dataset]) -> Any:
     """Return the labels of all files; those that hold some must agree."""
-    held = [(file, rows) for file, rows in zip(files, data, strict=True) if rows.labels is not None]
-    if not held:
+    labelled = [(file, rows) for file, rows in zip(files, data, strict=True) if rows.labels is not None]
+    if not labelled:
         raise InputError(
             f"'{files[0]}'",
             "must come with labels",
             "none of the files has any",
             "Name their file: `--labels FILE`.",
         )
-    first_file, first = held[0]
+    first_file, first = labelled[0]
     for file, rows in zip(files, data, strict=True):
         if rows.dropped != data[0].dropped:
             raise InputError(

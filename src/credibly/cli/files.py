@@ -9,7 +9,7 @@ from click.exceptions import Exit
 
 from credibly._arrays.errors import CrediblyError
 from credibly.cli import codes
-from credibly.cli.output import Output, Table, sentence, with_flags
+from credibly.cli.output import Output, TextTable, sentence, with_flags
 from credibly.cli.reading import read, require_elsewhere
 from credibly.cli.typed import Typed
 from credibly.io import Inspection, inspect, labels_beside, require_target, save
@@ -42,7 +42,7 @@ def inspect_files(typed: Typed) -> None:
     if output.as_json:
         output.json(entries)
     elif rows and not output.terminal:
-        output.table(Table(COLUMNS, rows))
+        output.table(TextTable(COLUMNS, rows))
     if failed:
         raise Exit(codes.BAD_INPUT)
 

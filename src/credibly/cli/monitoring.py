@@ -11,7 +11,7 @@ from click.exceptions import Exit
 from credibly._arrays.errors import CrediblyError, InputError
 from credibly.calls.options import LEVEL, MONITORED
 from credibly.cli import codes
-from credibly.cli.output import Cell, Output, Table, with_flags
+from credibly.cli.output import Cell, Output, TextTable, with_flags
 from credibly.cli.reading import labelled, require_elsewhere
 from credibly.cli.typed import Typed
 from credibly.io import is_remote, write_text_atomically
@@ -154,5 +154,5 @@ def _show(result: MonitorResult, output: Output) -> None:
         ]
         rows = [*((name, None, value, None) for name, value in facts), *rows]
     rows += [(f"e-value of group {group.name}", None, group.evalue, None) for group in result.groups]
-    output.table(Table(COLUMNS, rows, PAIRS))
+    output.table(TextTable(COLUMNS, rows, PAIRS))
     output.notes(map(with_flags, result.notes))

@@ -12,7 +12,7 @@ from credibly._arrays.errors import InputError
 from credibly._arrays.notes import unsaid
 from credibly.calls.options import DEFAULT_MARGIN, DRAWS, RECALIBRATE, STATISTIC
 from credibly.cli import codes
-from credibly.cli.output import Cell, Output, Table, progress, with_flags
+from credibly.cli.output import Cell, Output, TextTable, progress, with_flags
 from credibly.cli.reading import opened
 from credibly.cli.typed import Typed
 from credibly.evaluation import Evaluation, Headline, NumberRow, evaluate, number_rows
@@ -193,7 +193,7 @@ def leave(fail_on: str | None, words: Iterable[str], *, shown: bool = True) -> N
         raise Exit(codes.CONFLICT)
 
 
-def _estimates(evaluation: Evaluation) -> Table:
+def _estimates(evaluation: Evaluation) -> TextTable:
     """One row per statistic, parts of Brier score or CRPS below it, then groups, score, set and raters."""
     numbers = number_rows(evaluation)
     below = _parts_of_loss(numbers)
@@ -216,7 +216,7 @@ def _estimates(evaluation: Evaluation) -> Table:
         titled = number.statistic if evaluation.claims is not None else f"{number.statistic}, one rater"
         name = names.get(place, titled)
         rows.append(_number(dataclasses.replace(number, statistic=name), None))
-    return Table(ESTIMATE_COLUMNS, rows, PAIRS)
+    return TextTable(ESTIMATE_COLUMNS, rows, PAIRS)
 
 
 def _parts_of_loss(numbers: Iterable[NumberRow]) -> list[NumberRow]:

@@ -64,7 +64,7 @@ PATIENCE = 1.0
 
 
 @dataclasses.dataclass(frozen=True)
-class Table:
+class TextTable:
     """Rows under stable column names; `pairs` names the columns that hold intervals."""
 
     columns: tuple[str, ...]
@@ -87,10 +87,10 @@ class Table:
             lines.append("\t".join(cells))
         return "\n".join(lines)
 
-    def only(self, names: tuple[str, ...]) -> Table:
+    def only(self, names: tuple[str, ...]) -> TextTable:
         """Return the table with these columns only."""
         places = [self.columns.index(name) for name in names]
-        return Table(names, [[row[place] for place in places] for row in self.rows], self.pairs)
+        return TextTable(names, [[row[place] for place in places] for row in self.rows], self.pairs)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -105,7 +105,7 @@ class Output:
         """Whether a person reads stdout."""
         return sys.stdout.isatty()
 
-    def table(self, table: Table, *, shown: tuple[str, ...] | None = None) -> None:
+    def table(self, table: TextTable, *, shown: tuple[str, ...] | None = None) -> None:
         """Print a table: tab-separated for a program, drawn for a person (there only columns `shown`)."""
         if self.terminal:
             _draw(table if shown is None else table.only(shown))
@@ -187,7 +187,7 @@ def _text(cell: Cell) -> Text:
     return Text(rounded(cell), style=_COLOURS.get(cell, "") if isinstance(cell, str) else "")
 
 
-def _draw(table: Table) -> None:
+def _draw(table: TextTable) -> None:
     """Draw a table, or one block per row where the terminal is too narrow for its columns."""
     from rich import box
     from rich.measure import Measurement

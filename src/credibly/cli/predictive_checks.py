@@ -7,7 +7,7 @@ from typing import Any
 
 from credibly._arrays.errors import InputError
 from credibly.cli.numbers import LEVEL, NOT_SHOWN, leave, test_cells
-from credibly.cli.output import Output, Table, progress, stage, with_flags
+from credibly.cli.output import Output, TextTable, progress, stage, with_flags
 from credibly.cli.reading import opened
 from credibly.cli.typed import Typed
 from credibly.hypotests import predictive_check
@@ -63,7 +63,7 @@ def check_file(typed: Typed) -> None:
             test_cells(test, COLUMNS, hypothesis=name, side=test.details.direction, m=test.details.n_members)
             for name, test in _results(check, groups=not output.terminal)
         ]
-        output.table(Table(COLUMNS, rows, PAIRS), shown=SHOWN)
+        output.table(TextTable(COLUMNS, rows, PAIRS), shown=SHOWN)
         if output.terminal and check.factors:
             output.pairs(_group_counts(check), heading="Groups")
         words = [f"{part.name}: {part.hypothesis}" for part in check.hypotheses.values()]

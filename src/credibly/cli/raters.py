@@ -6,7 +6,7 @@ from typing import Any
 
 from credibly._arrays.errors import InputError
 from credibly._arrays.notes import without_warnings
-from credibly.cli.output import Cell, Output, Table, with_flags
+from credibly.cli.output import Cell, Output, TextTable, with_flags
 from credibly.cli.reading import in_memory, opened
 from credibly.cli.typed import Typed
 from credibly.predictions import Counts, Dirichlet, Ensemble, LabelCounts, Rows
@@ -75,7 +75,8 @@ def raters_file(typed: Typed) -> None:
     if output.terminal and verdicts:
         output.pairs(verdicts)
     output.table(
-        Table(COLUMNS, rows, frozenset({"interval"})), shown=("part", "term", "value", "interval", "plugin")
+        TextTable(COLUMNS, rows, frozenset({"interval"})),
+        shown=("part", "term", "value", "interval", "plugin"),
     )
     sentences = [] if output.terminal else [sentence for _, sentence in verdicts]
     output.notes(map(with_flags, dict.fromkeys((*sentences, *loss.notes, *pairs.notes))))

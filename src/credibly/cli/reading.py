@@ -19,7 +19,7 @@ from credibly.calls.options import CHUNKS, STREAMING
 from credibly.cli.output import Output, with_flags
 from credibly.cli.typed import Typed
 from credibly.io import is_pattern, is_remote, load
-from credibly.io.columns import shown
+from credibly.io.columns import listed_names
 from credibly.io.extras import pip, require_module
 from credibly.predictions import Dataset, InMemory, Rows
 from credibly.predictions.clusters import COPIES
@@ -41,7 +41,7 @@ def labelled(file: str, typed: Typed, output: Output) -> Dataset:
     """Read a file and insist on labels."""
     data = read(file, typed, output)
     if data.labels is None:
-        unread = f", and columns that were not read: {shown(data.others)}" if data.others else ""
+        unread = f", and columns that were not read: {listed_names(data.others)}" if data.others else ""
         raise InputError(
             f"'{file}'",
             "must come with labels",

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from credibly._arrays.errors import InputError, MissingExtraError, nearest
-from credibly.cli.output import Output, Table, progress, stage
+from credibly.cli.output import Output, TextTable, progress, stage
 from credibly.cli.reading import engine
 from credibly.cli.typed import Typed
 from credibly.io import write_text_atomically
@@ -98,11 +98,11 @@ def _list(studies: Mapping[str, Any], output: Output) -> None:
         output.json({"schema_version": SCHEMA_VERSION, "type": "Studies", "entries": entries})
         return
     rows = [[entry[name] for name in LISTED] for entry in entries]
-    output.table(Table(LISTED, rows), shown=("name", "reference", "needs", "full", "title"))
+    output.table(TextTable(LISTED, rows), shown=("name", "reference", "needs", "full", "title"))
 
 
-def _as_table(table: Any) -> Table:
-    return Table(table.columns, table.rows, table.intervals)
+def _as_table(table: Any) -> TextTable:
+    return TextTable(table.columns, table.rows, table.intervals)
 
 
 def _write(results: Any, directory: Path, *, replace: bool) -> list[str]:
@@ -119,12 +119,12 @@ def _write(results: Any, directory: Path, *, replace: bool) -> list[str]:
 
 def _require_empty(directory: Path) -> None:
     """Raise where somebody's files could be replaced: names of results are known only after the run."""
-    held = sorted(path.name for path in directory.iterdir())
-    if held:
+    names = sorted(path.name for path in directory.iterdir())
+    if names:
         raise InputError(
             "`--out`",
             "must be a new or empty directory, or one with parts of this study",
-            f"'{directory}' holds {held[0]}",
+            f"'{directory}' holds {names[0]}",
             "Choose another, or use `--force` to replace files with the same names.",
         )
 

@@ -9,7 +9,7 @@ from typing import Any
 from credibly._arrays.errors import InputError
 from credibly.calls.options import AIMS, SETS
 from credibly.cli.numbers import LEVEL, leave, margin_of, require_gate, test_cells
-from credibly.cli.output import Output, Table, progress, stage, with_flags
+from credibly.cli.output import Output, TextTable, progress, stage, with_flags
 from credibly.cli.reading import in_memory, opened, read
 from credibly.cli.typed import Typed
 from credibly.hypotests import (
@@ -67,7 +67,7 @@ def test_file(typed: Typed) -> None:
             _refuse(_of_sets(typed), "`--margin` tests the error of a single prediction")
             limit = margin_of(data, typed)
             result = calibration_test(data, statistics=_statistics(typed), margin=limit, rng=typed.rng)
-    results, answers = _shown(result)
+    results, answers = _rows_and_answers(result)
     if output.as_json:
         output.json(result.to_dict())
     else:
@@ -98,7 +98,7 @@ def plan_file(typed: Typed) -> None:
         output.json(plan.to_dict())
         return
     rows = [(name, getattr(plan, name), instances) for name, instances in plan.aims.items()]
-    output.table(Table(("aim", "size", "instances"), rows))
+    output.table(TextTable(("aim", "size", "instances"), rows))
     output.notes([plan.sentence(), *map(with_flags, plan.notes)])
 
 
@@ -119,7 +119,7 @@ def _enough(n_resamples: int | None, n_statistics: int, output: Output) -> int |
     return needed
 
 
-def _shown(result: HypotestResult) -> tuple[list[HypotestResult], list[HypotestResult]]:
+def _rows_and_answers(result: HypotestResult) -> tuple[list[HypotestResult], list[HypotestResult]]:
     """Return the rows of the table, and those that answer a question.
 
     Only answers have a verdict, which is printed and decides the exit code: one list for both. A set has two:
@@ -207,17 +207,17 @@ def _failing(result: HypotestResult) -> list[str]:
     return [f"instances that stand out after adjustment, worst first: {few}{more}"]
 
 
-def _bounds(results: Iterable[HypotestResult], members: int) -> Table:
+def _bounds(results: Iterable[HypotestResult], members: int) -> TextTable:
     """One row per error that was compared with a margin."""
     rows = [
         test_cells(result, BOUND_COLUMNS, m=members, upper=result.details.upper(LEVEL))
         for result in results
         if isinstance(result.details, EquivalenceDetails)
     ]
-    return Table(BOUND_COLUMNS, rows)
+    return TextTable(BOUND_COLUMNS, rows)
 
 
-def _table(results: Iterable[HypotestResult], answers: list[HypotestResult], members: int) -> Table:
+def _table(results: Iterable[HypotestResult], answers: list[HypotestResult], members: int) -> TextTable:
     """One row per test; everything that belongs to a verdict stands beside it."""
     answering = {id(answer) for answer in answers}
     no_verdict = {"verdict": None}
@@ -225,4 +225,4 @@ def _table(results: Iterable[HypotestResult], answers: list[HypotestResult], mem
         test_cells(result, COLUMNS, m=members, **({} if id(result) in answering else no_verdict))
         for result in results
     ]
-    return Table(COLUMNS, rows, PAIRS)
+    return TextTable(COLUMNS, rows, PAIRS)

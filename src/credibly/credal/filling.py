@@ -160,7 +160,7 @@ def _sweep(credal: Belief, target: Array, kind: Objective, tolerance: float) -> 
         for row in credal.membership
     ]
     probs = credal.pignistic().probs
-    given = [
+    allocated = [
         masses[:, j : j + 1] / index.shape[0] * xp.ones_like(probs[:, : index.shape[0]])
         for j, index in enumerate(members)
     ]
@@ -169,12 +169,12 @@ def _sweep(credal: Belief, target: Array, kind: Objective, tolerance: float) -> 
             if index.shape[0] == 1:
                 continue
             here, aims = xp.take(probs, index, axis=-1), xp.take(target, index, axis=-1)
-            moved = _fill_above(clip(here - given[j], 0.0), aims, masses[:, j : j + 1])
-            probs = probs + _placed(moved - given[j], spread[j])
-            given[j] = moved
+            moved = _fill_above(clip(here - allocated[j], 0.0), aims, masses[:, j : j + 1])
+            probs = probs + _placed(moved - allocated[j], spread[j])
+            allocated[j] = moved
         # a sum of shares anew: what a class lost would leave rounding where it now has 1e-17
         probs = xp.zeros_like(probs)
-        for j, shares in enumerate(given):
+        for j, shares in enumerate(allocated):
             probs = probs + _placed(shares, spread[j])
         slopes = slope(kind, probs, target)
         gap = xp.sum(probs * slopes, axis=-1)

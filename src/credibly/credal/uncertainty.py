@@ -105,20 +105,20 @@ def disagreement(predictions: Any) -> Array:
     >>> cr.credal.disagreement(cr.Ensemble(members)).round(4)  # two of three pairs
     array([0.6667])
     """
-    given = as_predictions(predictions)
-    if not isinstance(given, Ensemble):
+    ensemble = as_predictions(predictions)
+    if not isinstance(ensemble, Ensemble):
         raise UnsupportedError(
             "`disagreement`",
             "needs the answers of several members",
-            f"got {type(given).__name__}",
+            f"got {type(ensemble).__name__}",
             "Pass an Ensemble, (n, m, k).",
         )
-    xp, (_, m, k) = given.xp, given.probs.shape
+    xp, (_, m, k) = ensemble.xp, ensemble.probs.shape
     rule = "must have at least two members"
-    require(m > 1, rule, "Pass an Ensemble of two members or more.", predictions=given.probs)
-    answers = xp.argmax(given.probs, axis=2)
-    shape = {"dtype": xp.float64, "device": device(given.probs)}
-    weights = xp.ones((m,), **shape) / m if given.weights is None else as_float64(given.weights)
+    require(m > 1, rule, "Pass an Ensemble of two members or more.", predictions=ensemble.probs)
+    answers = xp.argmax(ensemble.probs, axis=2)
+    shape = {"dtype": xp.float64, "device": device(ensemble.probs)}
+    weights = xp.ones((m,), **shape) / m if ensemble.weights is None else as_float64(ensemble.weights)
     chosen = answers[:, :, None] == xp.arange(k, dtype=answers.dtype, device=device(answers))
     shares = xp.sum(xp.astype(chosen, xp.float64) * weights[None, :, None], axis=1)
     return (1.0 - xp.sum(shares**2, axis=1)) / (1.0 - xp.sum(weights**2))

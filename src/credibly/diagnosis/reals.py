@@ -96,21 +96,21 @@ class RealSubject:
 
     def __post_init__(self) -> None:
         y = to_host(as_float64(self.rows.batch.values))[0]
-        mu, spread = moments_of(self.given)
+        mu, spread = moments_of(self.predictions)
         weight, curve = self.weighing.weights, None
-        has_spread, sd = bool(spread.any()), working_spread(self.given, spread, weight)
+        has_spread, sd = bool(spread.any()), working_spread(self.predictions, spread, weight)
         if not has_spread:
-            mu = to_host(self.given.pooled())[:, 0] if isinstance(self.given, Samples) else mu
+            mu = to_host(self.predictions.pooled())[:, 0] if isinstance(self.predictions, Samples) else mu
             sd = np.full_like(y, float(np.sqrt(np.mean((y - mu) ** 2))) or 1.0)
-        elif isinstance(self.given, Samples):
-            mu, sd, curve = implied(self.given, mu, spread, weight)
-        elif isinstance(self.given, Gaussian) and self.given.n_members > 1:
-            curve = shape_of_mixture(self.given, mu, sd)
+        elif isinstance(self.predictions, Samples):
+            mu, sd, curve = implied(self.predictions, mu, spread, weight)
+        elif isinstance(self.predictions, Gaussian) and self.predictions.n_members > 1:
+            curve = shape_of_mixture(self.predictions, mu, sd)
         for name, value in (("mu", mu), ("sd", sd), ("y", y), ("has_spread", has_spread), ("curve", curve)):
             object.__setattr__(self, name, value)
 
     @property
-    def given(self) -> RealPredictions:
+    def predictions(self) -> RealPredictions:
         """The predictions."""
         assert isinstance(self.rows.predictions, RealPredictions)
         return self.rows.predictions
@@ -118,7 +118,7 @@ class RealSubject:
     @property
     def loss(self) -> str:
         """What repairs are judged by."""
-        density = self.has_spread and not isinstance(self.given, Quantiles)
+        density = self.has_spread and not isinstance(self.predictions, Quantiles)
         return "log loss" if density else "quantile loss"
 
     @property
@@ -129,7 +129,7 @@ class RealSubject:
     @property
     def faults(self) -> list[Fault]:
         """The rows of the table that such data allow."""
-        predictions, has = self.given, {"", "groups"} if self.attributes else {""}
+        predictions, has = self.predictions, {"", "groups"} if self.attributes else {""}
         few = (
             isinstance(predictions, Samples) and predictions.n_draws < SHAPED_DRAWS
         )  # noise of the mean is a slope
@@ -168,8 +168,8 @@ class RealSubject:
 
     @property
     def _widest(self) -> float:
-        assert isinstance(self.given, Quantiles)
-        levels = to_host(as_float64(self.given.levels))
+        assert isinstance(self.predictions, Quantiles)
+        levels = to_host(as_float64(self.predictions.levels))
         return float(1.0 - 2.0 * max(levels[0], 1.0 - levels[-1]))
 
     @property
@@ -187,7 +187,7 @@ class RealSubject:
     def families(self, seed: Seed, n_resamples: int) -> list[Family]:
         """Return sums that show each kind of fault, for the labels and for labels drawn from predictions."""
         ranks = drawn_ranks(self.rows, seed)
-        if isinstance(self.given, Quantiles):
+        if isinstance(self.predictions, Quantiles):
             every = np.arange(len(self.y))
             ranks = dataclasses.replace(ranks, observed=self._placed(every, self._table(every)[0])[None])
         columns = self._columns()
@@ -226,18 +226,18 @@ class RealSubject:
 
     def _exchangeable(self) -> tuple[HostArray, HostArray]:
         """Return means and spreads that do not change where a label and a draw change places."""
-        if not isinstance(self.given, Samples):
+        if not isinstance(self.predictions, Samples):
             return self.mu, self.sd
-        pool = np.column_stack([to_host(self.given.pooled()), self.y])
+        pool = np.column_stack([to_host(self.predictions.pooled()), self.y])
         spread = pool.std(axis=1)
-        return pool.mean(axis=1), working_spread(self.given, spread, self.weighing.weights)
+        return pool.mean(axis=1), working_spread(self.predictions, spread, self.weighing.weights)
 
     @property
     def _own_levels(self) -> tuple[float, ...]:
         """Levels of given quantiles, at most 19 of them; none for other kinds."""
-        if not isinstance(self.given, Quantiles):
+        if not isinstance(self.predictions, Quantiles):
             return ()
-        levels = to_host(as_float64(self.given.levels))
+        levels = to_host(as_float64(self.predictions.levels))
         kept = np.unique(np.linspace(0, len(levels) - 1, min(len(levels), _MOST_LEVELS)).round().astype(int))
         return tuple(map(float, levels[kept]))
 
@@ -300,9 +300,9 @@ class RealSubject:
                 continue
             for by in self._clearest() if fault.by_group else (None,):
                 parts = []
-                for held in folds:
-                    kept = np.setdiff1d(np.arange(len(self.y)), held)
-                    parts.append(self._repaired(fault, by, kept, held))
+                for tested in folds:
+                    kept = np.setdiff1d(np.arange(len(self.y)), tested)
+                    parts.append(self._repaired(fault, by, kept, tested))
                 order = np.argsort(np.concatenate(folds))
                 names = [field.name for field in dataclasses.fields(Law)]
                 after = Law(*(np.concatenate([getattr(law, name) for law in parts])[order] for name in names))
@@ -312,13 +312,13 @@ class RealSubject:
     def _unrepaired(self) -> Law:
         return self._law(np.arange(len(self.y)), self.mu, self.sd)
 
-    def _repaired(self, fault: Fault, by: Attribute | None, kept: HostArray, held: HostArray) -> Law:
+    def _repaired(self, fault: Fault, by: Attribute | None, kept: HostArray, tested: HostArray) -> Law:
         """Fit a repair to some rows; return the distributions of others after it."""
         weight = self.weighing.weights[kept]
         if fault.method in ("levels", "relative_levels"):
             unit = self._widths if fault.method == "relative_levels" else np.ones((len(self.y), 1))
-            added = unit[held] * self._level_shifts(kept, unit[kept])
-            return self._law(held, self.mu[held], self.sd[held], added=added)
+            added = unit[tested] * self._level_shifts(kept, unit[kept])
+            return self._law(tested, self.mu[tested], self.sd[tested], added=added)
         if not _TERMS[fault.method]:
             z, shape = self._scores(kept), Shape()
             if fault.method == "tails":
@@ -328,7 +328,7 @@ class RealSubject:
             else:
                 counts = np.bincount(part_of_shape(ndtr(z)), weights=weight, minlength=PARTS) + 1.0
                 shape = Shape(masses=counts / counts.sum())
-            return self._law(held, self.mu[held], self.sd[held], shape)
+            return self._law(tested, self.mu[tested], self.sd[tested], shape)
         indicators = (
             None if by is None else (by.codes[:, None] == np.arange(len(by.levels))).astype(np.float64)
         )
@@ -341,7 +341,8 @@ class RealSubject:
             _TERMS[fault.method],
         )
         return self._law(
-            held, *fit.moved(self.mu[held], self.sd[held], None if indicators is None else indicators[held])
+            tested,
+            *fit.moved(self.mu[tested], self.sd[tested], None if indicators is None else indicators[tested]),
         )
 
     def _law(
@@ -354,17 +355,17 @@ class RealSubject:
     ) -> Law:
         """Return what rows say with these means and spreads, and this shape."""
         plain, shape, y = shape is None, shape or Shape(), self.y[rows]
-        if isinstance(self.given, Quantiles) or not self.has_spread:
+        if isinstance(self.predictions, Quantiles) or not self.has_spread:
             return self._of_table(rows, mu, sd, None if plain else shape, added)
         r = (y - mu) / sd
         z, slope = (r, 0.0) if self.curve is None else self.curve(r)
         losses = shape.losses(z) - slope + np.log(sd)
         places = shape.levels(z)
-        if isinstance(self.given, Samples):
+        if isinstance(self.predictions, Samples):
             places = self._rank(rows, self.mu[rows] + self.sd[rows] * r)
             places = places if plain else shape.levels(ndtri(places))
         elif self.curve is not None and plain:
-            predictions, back = self.given[rows], self.mu[rows] + self.sd[rows] * r
+            predictions, back = self.predictions[rows], self.mu[rows] + self.sd[rows] * r
             places = to_host(predictions.cdf(like(back, predictions._leading)[None, :]))[0]
         return Law(mu, sd, places, np.asarray(ndtri(shape.levels(z))), losses)
 
@@ -373,8 +374,8 @@ class RealSubject:
     ) -> Law:
         """Return the same for quantiles: places are the middles of cells, losses those of the quantiles."""
         table, levels = self._table(rows)
-        if shape is not None and isinstance(self.given, Quantiles):
-            table = table @ between_levels(self.given, shape.scores(levels)).T
+        if shape is not None and isinstance(self.predictions, Quantiles):
+            table = table @ between_levels(self.predictions, shape.scores(levels)).T
         table = mu[:, None] + (table - self.mu[rows, None]) * (sd / self.sd[rows])[:, None]
         table = table if added is None else np.sort(table + added, axis=1)
         away = (self.y[rows, None] - table) / self.sd[rows, None]
@@ -389,14 +390,16 @@ class RealSubject:
         away = self.y[rows, None] - table
         same = np.abs(away) <= EDGE * (self.sd + np.abs(self.mu))[rows, None]  # repairs round
         first, last = ((away > 0) & ~same).sum(axis=1), ((away > 0) | same).sum(axis=1)
-        if isinstance(self.given, Quantiles) and (last > first).any():
+        if isinstance(self.predictions, Quantiles) and (last > first).any():
             first = last = settled_cells(first, last, table, levels, self.weighing.weights[rows])
         return np.asarray(0.5 * (edges[first] + edges[last + 1]))
 
     def _table(self, rows: HostArray) -> tuple[HostArray, HostArray]:
         """Return quantiles (rows, levels) and their levels; predictions without a spread are all of them."""
-        if isinstance(self.given, Quantiles):
-            return to_host(as_float64(self.given.values))[rows], to_host(as_float64(self.given.levels))
+        if isinstance(self.predictions, Quantiles):
+            return to_host(as_float64(self.predictions.values))[rows], to_host(
+                as_float64(self.predictions.levels)
+            )
         levels = np.arange(1, 20) / 20
         return np.repeat(self.mu[rows, None], len(levels), axis=1), levels
 
@@ -419,14 +422,14 @@ class RealSubject:
 
     def _rank(self, rows: HostArray, labels: HostArray) -> HostArray:
         """Return the place of labels among their draws and themselves, of equal ones the middle."""
-        assert isinstance(self.given, Samples)
-        draws = to_host(self.given[rows].pooled())
+        assert isinstance(self.predictions, Samples)
+        draws = to_host(self.predictions[rows].pooled())
         below = (draws < labels[:, None]).sum(axis=1) + 0.5 * (draws == labels[:, None]).sum(axis=1)
         return np.asarray((below + 0.5) / (draws.shape[1] + 1.0))
 
     def _scores(self, rows: HostArray) -> HostArray:
         """Return normal scores of labels, of quantiles those of places inside their cells."""
-        if isinstance(self.given, Quantiles):
+        if isinstance(self.predictions, Quantiles):
             table, levels = self._table(rows)
             knots, y = ndtri(levels), self.y[rows]
             above = np.clip((table < y[:, None]).sum(axis=1), 1, len(knots) - 1)
@@ -474,7 +477,7 @@ class RealSubject:
 
     def claims(self, fault: Fault, by: str | None) -> list[Claim]:
         """Return all effects that a fault may have; the clearest is reported."""
-        extreme = self._widest if isinstance(self.given, Quantiles) else EXTREME
+        extreme = self._widest if isinstance(self.predictions, Quantiles) else EXTREME
         level = {"coverage": self.interval, "skew": self.interval, "tail": extreme}.get(fault.effect)
         if fault.by_group:
             groups = [
@@ -491,9 +494,11 @@ class RealSubject:
     @property
     def interval(self) -> float:
         """The central interval whose coverage is reported: of quantiles one that they have."""
-        if isinstance(self.given, Samples) and self.has_spread:  # at most from the first to the last draw
-            return min(INTERVAL, 1.0 - 2.0 / (self.given.n_draws + 1.0))
-        ends = central_levels(self.given)
+        if (
+            isinstance(self.predictions, Samples) and self.has_spread
+        ):  # at most from the first to the last draw
+            return min(INTERVAL, 1.0 - 2.0 / (self.predictions.n_draws + 1.0))
+        ends = central_levels(self.predictions)
         return INTERVAL if ends is None else ends[1] - ends[0]
 
     def direction(self, fault: Fault, effect: Effect) -> int:
@@ -527,10 +532,10 @@ class RealSubject:
             if claim.measure == "skew":
                 shares = rows.mean(under), rows.mean(over)
                 return *shares, shares[0] - shares[1], rows.stderr(under - over, event=1.0), n
-            held, stated = 1.0 - under - over, claim.level
+            inside, stated = 1.0 - under - over, claim.level
             stated = self._expected(low, high, keep) if claim.measure == "coverage" else stated
-            share = rows.mean(held)
-            return stated, share, stated - share, rows.stderr(held, event=1.0), n
+            share = rows.mean(inside)
+            return stated, share, stated - share, rows.stderr(inside, event=1.0), n
         away = slope_of_errors if claim.measure == "slope" else exponent_of_errors
         slope, error = away(
             self.mu[keep] if claim.measure == "slope" else np.log(self.sd[keep]), y - mu, sd, rows
@@ -539,14 +544,14 @@ class RealSubject:
 
     def _expected(self, low: float, high: float, keep: HostArray) -> float:
         """Return the share of labels between two levels; draws that are few or repeat cannot state all."""
-        if not isinstance(self.given, Samples) or not self.has_spread:
+        if not isinstance(self.predictions, Samples) or not self.has_spread:
             return high - low
         places = self._pooled_places[keep]
-        held = ((places >= low) & (places <= high)).mean(axis=1)
-        return self.weighing.rows(keep).mean(held)
+        inside = ((places >= low) & (places <= high)).mean(axis=1)
+        return self.weighing.rows(keep).mean(inside)
 
     @cached_property
     def _pooled_places(self) -> HostArray:
         """Places of draws and labels among each other, (n, draws + 1); a label could have been any."""
-        assert isinstance(self.given, Samples)
-        return middle_ranks(np.column_stack([to_host(self.given.pooled()), self.y]))
+        assert isinstance(self.predictions, Samples)
+        return middle_ranks(np.column_stack([to_host(self.predictions.pooled()), self.y]))

@@ -59,13 +59,17 @@ def claims_verdicts(
 
 
 def _test_facts(name: str, result: HypotestResult, claims: SetCoverage, level: float) -> dict[str, Any]:
-    facts = {**_held(claims), "word": result.verdict(level), "accepted": result.acceptance_region}
+    facts = {
+        **_claimed_and_observed(claims),
+        "word": result.verdict(level),
+        "accepted": result.acceptance_region,
+    }
     strata = {"coverage_by_size": claims.by_size, "coverage_by_group": claims.by_group}.get(name)
     part = None if strata is None else _worst(strata, claims)
     return facts | {"statistic": name, "part": part}
 
 
-def _held(claims: SetCoverage) -> dict[str, Any]:
+def _claimed_and_observed(claims: SetCoverage) -> dict[str, Any]:
     """Return what was claimed and what is held."""
     observed, interval = float(claims.coverage.value), interval_of(claims.coverage)
     return {"kind": claims.kind, "claimed": claims.claimed, "observed": observed, "interval": interval}
@@ -104,11 +108,11 @@ def _worst(strata: Strata, claims: SetCoverage) -> Facts:
 
 def claims_headline(claims: SetCoverage, rows: Rows, work: Work) -> Headline:
     """Say whether sets hold what they claim, on average and in parts, and how large they are."""
-    tests = dict(work.found["tests"] or {})
-    held = _held(claims)
-    gap, interval = claims.claimed - held["observed"], held["interval"]
+    tests = dict(work.results["tests"] or {})
+    coverage = _claimed_and_observed(claims)
+    gap, interval = claims.claimed - coverage["observed"], coverage["interval"]
     if rows.example.clusters is None:
-        hits = round(held["observed"] * claims.n)
+        hits = round(coverage["observed"] * claims.n)
         bound = Certificate(
             "coverage", abs(gap), 1 - work.level, claims.n, hits=hits, confidence=claims.claimed
         ).upper
@@ -132,7 +136,7 @@ def claims_headline(claims: SetCoverage, rows: Rows, work: Work) -> Headline:
         case = "too few for coverage"
     else:
         case, word = "no sign of wrong coverage", "no conflict found"
-    facts: dict[str, Any] = {**held, "size": gap, "n": rows.n, "n_clusters": work.summary.n_clusters}
+    facts: dict[str, Any] = {**coverage, "size": gap, "n": rows.n, "n_clusters": work.summary.n_clusters}
     facts |= {"worst": worst, "on_average": MARGINAL in off, "reason": reason}
     facts |= {"bound": bound, "sure": 1 - work.level, **_remedy(claims, off, case)}
     facts["interval"] = None if interval is None else tuple(claims.claimed - end for end in interval[::-1])
@@ -166,7 +170,7 @@ def _steps(claims: SetCoverage, rows: Rows, word: Word, work: Work) -> tuple[tup
     if word == "cannot tell":
         return ()
     steps = []
-    tests = dict(work.found["tests"] or {})
+    tests = dict(work.results["tests"] or {})
     marginal = tests.get(MARGINAL)
     if claims.kind == "intervals" and marginal is not None and marginal.verdict(work.level) == "conflict":
         repair = "Recalibrate the ends as quantiles, then evaluate on new data."
@@ -190,7 +194,7 @@ def _worst_part(claims: SetCoverage, off: list[str]) -> Facts | None:
 def _average(claims: SetCoverage, tests: dict[str, HypotestResult], words: dict[str, Word]) -> Finding:
     test = tests.get(MARGINAL)
     facts = {
-        **_held(claims),
+        **_claimed_and_observed(claims),
         "pvalue": None if test is None else test.pvalue,
         "by_clusters": test is not None and test.n_clusters is not None,
         "mean_size": float(claims.size.value),

@@ -214,7 +214,7 @@ class Comparison(Reported):
         by = shown(row.tradeoff) if isinstance(row, StandingRow) else title(row.statistic)
         return by, place, row.model, shown(row.score), behind
 
-    def _said(self) -> list[tuple[str, str]]:
+    def _sentences(self) -> list[tuple[str, str]]:
         return [("", finding) for finding in self.findings]
 
     def _advice(self) -> dict[str, str]:

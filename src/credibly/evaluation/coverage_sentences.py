@@ -22,17 +22,17 @@ from credibly.statistics.registry import story_of
 _NO_GAP = 0.0005
 
 
-def _held(facts: Facts) -> str:
+def _contained(facts: Facts) -> str:
     (observed,) = percents(facts["observed"])
     return f"its {percent(facts['claimed'])} {facts['kind']} contain {observed} of the labels"
 
 
-def _held_within(facts: Facts) -> str:
+def _contained_within(facts: Facts) -> str:
     """Say what is held, with the interval of the gap turned back into that of the coverage."""
     if facts["interval"] is None:
-        return _held(facts)
+        return _contained(facts)
     ends = (facts["claimed"] - end for end in reversed(facts["interval"]))
-    return f"{_held(facts)} ({_span(*ends)})"
+    return f"{_contained(facts)} ({_span(*ends)})"
 
 
 def _span(low: float, high: float) -> str:
@@ -62,13 +62,13 @@ def _sizes(facts: Facts) -> tuple[str, str]:
 
 def _too_low(facts: Facts) -> str:
     gap, worst = facts["size"], facts["worst"]
-    lead = f"{_sizes(facts)[0]}: {_held_within(facts)}, {points(gap)} too few, {chance_excluded(facts)}."
+    lead = f"{_sizes(facts)[0]}: {_contained_within(facts)}, {points(gap)} too few, {chance_excluded(facts)}."
     return f"{lead} Worst: {_part(worst)}." if worst is not None and worst["gap"] > gap else lead
 
 
 def _too_high(facts: Facts) -> str:
     size = f"{points(facts['size'])} too many"
-    return f"{_sizes(facts)[1]}: {_held_within(facts)}, {size}, {chance_excluded(facts)}."
+    return f"{_sizes(facts)[1]}: {_contained_within(facts)}, {size}, {chance_excluded(facts)}."
 
 
 def _in_parts(facts: Facts) -> str:
@@ -82,16 +82,16 @@ def _in_parts(facts: Facts) -> str:
     where = "its features predict which labels are missed"
     if facts["worst"] is not None:
         where = _part(facts["worst"])
-    return f"{start}: {_held_within(facts)}, but {where}, {chance_excluded(facts)}."
+    return f"{start}: {_contained_within(facts)}, but {where}, {chance_excluded(facts)}."
 
 
 def _not_tested(facts: Facts) -> str:
-    return f"Not tested: {_held_within(facts)}; whether chance explains it was not tested."
+    return f"Not tested: {_contained_within(facts)}; whether chance explains it was not tested."
 
 
 def _too_few(facts: Facts) -> str:
     if facts["reason"] is not None:
-        return f"Too few data to tell: {_held_within(facts)}, and {facts['reason']}."
+        return f"Too few data to tell: {_contained_within(facts)}, and {facts['reason']}."
     return (
         f"Too few data to tell: with {instances(facts)}, the coverage of its {percent(facts['claimed'])} "
         f"{facts['kind']} could still be off by up to {at_most(facts['bound'])} "
@@ -101,7 +101,7 @@ def _too_few(facts: Facts) -> str:
 
 def _no_sign(facts: Facts) -> str:
     return (
-        f"No sign of wrong coverage in {instances(facts)}: {_held(facts)}; their true coverage is "
+        f"No sign of wrong coverage in {instances(facts)}: {_contained(facts)}; their true coverage is "
         f"within {at_most(facts['bound'])} of the claim, {percent(facts['sure'])} sure."
     )
 
@@ -116,7 +116,7 @@ def _on_average(facts: Facts) -> str:
     what = f"they are {size} wide" if facts["kind"] == "intervals" else f"they contain {size} classes"
     score = "" if facts["score"] is None else f"; their interval score is {shown(facts['score'])}"
     empty = f", and {percents(facts['empty'])[0]} of them are empty" if facts["empty"] else ""
-    return f"{capital(_held(facts))}{interval}{tested}. On average {what}{score}{empty}."
+    return f"{capital(_contained(facts))}{interval}{tested}. On average {what}{score}{empty}."
 
 
 def _everywhere(facts: Facts) -> str:
@@ -129,7 +129,7 @@ def _tested(facts: Facts) -> str:
     name, word = facts["statistic"], facts["word"]
     if name == "set_coverage":
         chance = f"chance alone would explain {shown_range(facts['accepted'])}"
-        return f"{capital(_held(facts))}; {chance}: {word}."
+        return f"{capital(_contained(facts))}; {chance}: {word}."
     seen = f"features {'predict' if word == 'conflict' else 'do not predict'} which labels are missed"
     if name != "coverage_by_features":
         seen = "" if facts["part"] is None else _part(facts["part"])

@@ -229,11 +229,13 @@ def evaluate(
     with stage_progress(progress) as tell:
         run_stages(STAGES, rows, dataclasses.replace(work, tell=tell or silent))
     forget(rows)
-    parts = {stage.part: work.found[stage.part] for stage in STAGES}
+    parts = {stage.part: work.results[stage.part] for stage in STAGES}
     parts |= {name: parts[name] or {} for name in ("groups", "tests")}
     if not tests:
         work.leave_out("resampling tests, consistency bands and pairwise statistics", "tests=False")
-    remarks = [note for part in parts.values() if isinstance(part, Part) for note in part.told(survey.notes)]
+    remarks = [
+        note for part in parts.values() if isinstance(part, Part) for note in part.remarks(survey.notes)
+    ]
     if parts["audit"] is not None:
         remarks += unsaid(parts["audit"].notes, survey.notes, drawn)
     if parts["recalibration"] is not None:
@@ -300,7 +302,7 @@ def evaluate(
 
 
 def _hypothesis(work: Work) -> str:
-    if work.found["claims"] is not None:
+    if work.results["claims"] is not None:
         return CLAIM
     return HYPOTHESIS if work.summary.n_clusters is None else CLUSTERED
 

@@ -57,7 +57,7 @@ def _diagnosis_applies(rows: Rows, work: Work) -> str | None:
 def _run_diagnosis(rows: Rows, work: Work) -> Diagnosis:
     """Diagnose the rows; tests of the evaluation share the replicates, so that one error rate holds."""
     seen, others, groups = rows, None, work.attributes
-    omnibus = (work.found["tests"] or {}).get("omnibus")
+    omnibus = (work.results["tests"] or {}).get("omnibus")
     if omnibus is not None and omnibus.null_distribution is not None:
         scores = np.concatenate([[omnibus.statistic], omnibus.null_distribution])
         others = -np.log(10.0) * scores
@@ -84,7 +84,7 @@ DIAGNOSIS = Stage("diagnosis", _run_diagnosis, _diagnosis_applies)
 
 def _headline(rows: Rows, work: Work) -> Headline:
     """Say what is wrong, by how much, and what repairs it."""
-    diagnosis: Diagnosis | None = work.found["diagnosis"]
+    diagnosis: Diagnosis | None = work.results["diagnosis"]
     if not work.tests:
         return _untested(rows, work, "tests were switched off")
     if diagnosis is None and rows.n >= FEWEST:
@@ -110,7 +110,7 @@ def _conflict(rows: Rows, work: Work, diagnosis: Diagnosis) -> Finding:
     """Return what is wrong; where the fault is not clear, what a statistic or the average shows."""
     finding = fault_finding(diagnosis, work.classes, work.margin)
     if finding.case == SEEN:
-        shown = clearest(work.found["tests"] or {}, work.level)
+        shown = clearest(work.results["tests"] or {}, work.level)
         if shown is None:
             return finding
         return Finding("headline", "conflict", "seen by a statistic", {**finding.facts, **shown})
@@ -159,10 +159,10 @@ def fault_finding(diagnosis: Diagnosis, classes: Sequence[str], margin: float) -
 
 def _gap(rows: Rows, work: Work) -> dict[str, Any] | None:
     """Return the gap between confidence and accuracy as facts; None where predictions have none."""
-    if work.found["curves"] is None:
+    if work.results["curves"] is None:
         return None
-    gap = work.found["estimates"].get(confidence_gap.name) or confidence_gap(*rows.arguments)
-    observed = 1.0 - float(work.found["curves"].risk_coverage["confidence"].risk[-1])
+    gap = work.results["estimates"].get(confidence_gap.name) or confidence_gap(*rows.arguments)
+    observed = 1.0 - float(work.results["curves"].risk_coverage["confidence"].risk[-1])
     size = float(gap.value)
     return {
         "measure": "confidence",
@@ -222,7 +222,7 @@ def _limit(rows: Rows, work: Work) -> dict[str, Any]:
         return coverage_bound(rows, work)
     bound: float | None = None
     if work.single.clusters is not None:  # no bound for every truth is known: the end of the interval
-        gap = work.found["estimates"].get(confidence_gap.name) or confidence_gap(*rows.arguments)
+        gap = work.results["estimates"].get(confidence_gap.name) or confidence_gap(*rows.arguments)
         bound = max(map(abs, interval_of(gap) or (1.0, 1.0)))
     elif isinstance(rows.example.predictions, ClassPredictions):
         bound = max(float(certificate.upper) for certificate in average_gaps(work.single, 1 - work.level))
@@ -260,7 +260,7 @@ def _untested(rows: Rows, work: Work, reason: str) -> Headline:
 
 def _steps(work: Work, diagnosis: Diagnosis) -> tuple[tuple[str, str], ...]:
     """Return what to do next, each with a command."""
-    stated = work.found.get("ignorance")
+    stated = work.results.get("ignorance")
     if stated is None or stated.word != "conflict":
         return _main_steps(work, diagnosis)
     repair = ("Repair the stated ignorance, then test it on new data.", fit_command(work, "ignorance"))
@@ -270,8 +270,8 @@ def _steps(work: Work, diagnosis: Diagnosis) -> tuple[tuple[str, str], ...]:
 def _main_steps(work: Work, diagnosis: Diagnosis) -> tuple[tuple[str, str], ...]:
     if diagnosis.word != "conflict":
         where = "Look at parts of the data: a model can be right on average and wrong for some groups."
-        return () if work.found.get("audit") is not None else ((where, audit_command(work)),)
-    looked = work.found.get("audit") is not None  # the page has the groups that were named
+        return () if work.results.get("audit") is not None else ((where, audit_command(work)),)
+    looked = work.results.get("audit") is not None  # the page has the groups that were named
     if diagnosis.repair is None and (looked or diagnosis.fault in BEYOND_REPAIR):
         return ()
     if diagnosis.repair is None:
@@ -295,8 +295,8 @@ def _labels_wanted(rows: Rows, work: Work) -> str | None:
 
 def _run(rows: Rows, work: Work) -> Headline:
     share_level(work)
-    if work.found["claims"] is not None:
-        return claims_headline(work.found["claims"], rows, work)
+    if work.results["claims"] is not None:
+        return claims_headline(work.results["claims"], rows, work)
     return _headline(rows, work)
 
 

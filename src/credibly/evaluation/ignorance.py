@@ -69,7 +69,7 @@ class IgnoranceParts(Part):
                 made[name] |= {"sentence": part.sentence(), **tests}
         return made
 
-    def told(self, shared: Sequence[str]) -> tuple[str, ...]:
+    def remarks(self, shared: Sequence[str]) -> tuple[str, ...]:
         """Return what was left out."""
         notes = tuple(f"stated ignorance: {note}" for note in unsaid(self.found.notes, shared))
         some = self.found.n + self.found.n_left_out

@@ -48,9 +48,9 @@ def _can_reject(part: Any, level: float) -> bool:
 def _tests(work: Work) -> dict[str, float]:
     """Return the p-values of the parts that share the level."""
     return {
-        name: _pvalue(work.found[name])
+        name: _pvalue(work.results[name])
         for name in _DECIDING
-        if work.found.get(name) is not None and _can_reject(work.found[name], work.level)
+        if work.results.get(name) is not None and _can_reject(work.results[name], work.level)
     }
 
 
@@ -69,13 +69,13 @@ def levels_of(work: Work) -> dict[str, float]:
 def share_level(work: Work) -> None:
     """Judge all parts of the first screen at their own levels."""
     for name, level in levels_of(work).items():
-        part = work.found[name]
+        part = work.results[name]
         if isinstance(part, CredalParts):
-            work.found[name] = judged_set(part, dataclasses.replace(work, level=level))
+            work.results[name] = judged_set(part, dataclasses.replace(work, level=level))
         elif isinstance(part, ValidityParts):
-            work.found[name] = judged_truth(part, dataclasses.replace(work, level=level))
+            work.results[name] = judged_truth(part, dataclasses.replace(work, level=level))
         elif isinstance(part, (AuditResult, IgnoranceParts)):
-            work.found[name] = part.judged(level)
+            work.results[name] = part.judged(level)
 
 
 def resamples_for(rows: Rows, n_resamples: int, level: float) -> tuple[int, tuple[str, ...]]:

@@ -94,7 +94,7 @@ def questions(rows: Rows, work: Work, diagnosis: Diagnosis, headline: Finding) -
 
 def untested_questions(work: Work) -> tuple[Finding, ...]:
     """Answer the questions that need no test."""
-    return (*_raters(work), *(() if work.found["curves"] is None else (_errors(work),)))
+    return (*_raters(work), *(() if work.results["curves"] is None else (_errors(work),)))
 
 
 def _what(work: Work, diagnosis: Diagnosis, headline: Finding) -> Finding:
@@ -155,7 +155,7 @@ def _repairs(work: Work, diagnosis: Diagnosis, headline: Finding) -> Finding | N
 
 def _left(work: Work, diagnosis: Diagnosis) -> Finding | None:
     """Say what is left after the repair, and for which groups."""
-    audit = work.found.get("audit")
+    audit = work.results.get("audit")
     n_groups = 0 if audit is None else audit.n_parts
     if diagnosis.word != "conflict":
         return (
@@ -181,8 +181,8 @@ def _left(work: Work, diagnosis: Diagnosis) -> Finding | None:
 
 def _errors(work: Work) -> Finding:
     """Answer whether the surest answers are right more often."""
-    diagnosis: Diagnosis | None = work.found["diagnosis"]
-    curve = work.found["curves"].risk_coverage["confidence"]
+    diagnosis: Diagnosis | None = work.results["diagnosis"]
+    curve = work.results["curves"].risk_coverage["confidence"]
     risk, half = float(curve.risk[-1]), float(np.interp(0.5, curve.coverage, curve.risk))
     interval = interval_of(curve.area) or (0.0, 1.0)
     if not curve.area.has_interval and curve.area.n_clusters is None:
@@ -225,13 +225,13 @@ def _spread(rows: Rows, work: Work) -> tuple[Finding, ...]:
     if members and not _disagree(rows.example.predictions):
         return (Finding("spread", "cannot tell", "members agree", {"question": question}),)
     findings = []
-    if work.found.get("validity") is not None:
+    if work.results.get("validity") is not None:
         pairs = _pairs_of_raters(work) if isinstance(rows.example.predictions, Point) else None
-        findings += [_of_part(verdict, question, pairs) for verdict in work.found["validity"].answers]
-    if work.found.get("credal") is not None:
-        findings.append(_credal(work.found["credal"], question, work))
-    if work.found.get("check") is not None:
-        checked = check_verdicts(work.found["check"], work.summary, own_level("check", work))
+        findings += [_of_part(verdict, question, pairs) for verdict in work.results["validity"].answers]
+    if work.results.get("credal") is not None:
+        findings.append(_credal(work.results["credal"], question, work))
+    if work.results.get("check") is not None:
+        checked = check_verdicts(work.results["check"], work.summary, own_level("check", work))
         findings += [_of_part(verdict, question) for verdict in checked[:1]]
     worst = next((finding for finding in findings if finding.word == "conflict"), None)
     return tuple(findings[:1]) if worst is None else (worst,)
@@ -244,7 +244,7 @@ def _of_part(verdict: Verdict, question: str, pairs: tuple[float, float] | None 
 
 def _pairs_of_raters(work: Work) -> tuple[float, float] | None:
     """Return how often the model says that two raters of an instance disagree, and how often they do."""
-    raters = work.found.get("raters")
+    raters = work.results.get("raters")
     if raters is None:
         return None
     pairs = raters.disagreement
@@ -275,7 +275,7 @@ def _credal(credal: CredalParts, question: str, work: Work) -> Finding:
 
 def _raters(work: Work) -> tuple[Finding, ...]:
     """Say how much of the loss is the model's, where several people labelled."""
-    raters = work.found.get("raters")
+    raters = work.results.get("raters")
     if raters is None:
         return ()
     loss, total = raters.loss, float(raters.loss.expected.value)
@@ -289,7 +289,7 @@ def _raters(work: Work) -> tuple[Finding, ...]:
 
 def _ignorance(work: Work) -> tuple[Finding, ...]:
     """Compare stated with supported ignorance, and say what repairs it."""
-    part = work.found.get("ignorance")
+    part = work.results.get("ignorance")
     if part is None:
         return ()
     level = own_level("ignorance", work)
@@ -306,7 +306,7 @@ def _ignorance(work: Work) -> tuple[Finding, ...]:
 
 def coverage_bound(rows: Rows, work: Work) -> dict[str, Any]:
     """Return how far the coverage of central intervals is from the stated one at most; None where unknown."""
-    parts = work.found.get("reals")
+    parts = work.results.get("reals")
     if parts is None or parts.coverage is None:
         return {"bound": None, "interval_level": None, "as_stated": True}
     place = _at_level(parts.coverage, INTERVAL)
@@ -333,7 +333,7 @@ def _at(curve: EnvelopeCurve, place: int) -> dict[str, float]:
 
 def _real_questions(work: Work, word: str) -> list[Finding]:
     """Answer whether intervals, quantiles and spreads are believable."""
-    parts = work.found.get("reals")
+    parts = work.results.get("reals")
     if parts is None:
         return []
     findings = []
@@ -368,7 +368,7 @@ def _stated_spread(parts: Any, work: Work, word: str) -> list[Finding]:
     curve: SpreadCurve | None = parts.spread
     if curve is None or curve.stated.size < 2:
         return []
-    tests = dict(work.found["tests"] or {})
+    tests = dict(work.results["tests"] or {})
     tested = [tests[name] for name in ("spread_slope", "ence") if name in tests]
     least = min((test.deciding_pvalue for test in tested), default=None)
     # equal draws have a spread of 0 only up to rounding

@@ -80,7 +80,7 @@ class Reported(Result, abc.ABC):
         """Return a row as text under `_headings`."""
 
     @abc.abstractmethod
-    def _said(self) -> list[tuple[str, str]]:
+    def _sentences(self) -> list[tuple[str, str]]:
         """Return what was found: a word, where there is one, and a sentence."""
 
     def _advice(self) -> dict[str, str]:
@@ -171,7 +171,7 @@ class Reported(Result, abc.ABC):
         mlflow = import_module("mlflow")
         mlflow.log_metrics({f"{prefix}{_plain(name)}": value for name, value in self._metrics().items()})
         mlflow.log_params({f"{prefix}{name}": self.settings[name] for name in self._logged})
-        word, finding = self._said()[0]
+        word, finding = self._sentences()[0]
         tags = {"verdict": word, "finding": finding} if word else {"finding": finding}
         mlflow.set_tags({f"{prefix}{name}": text for name, text in tags.items()})
         results = json.dumps(self.to_dict(), allow_nan=False)
@@ -182,7 +182,7 @@ class Reported(Result, abc.ABC):
         """Show findings and numbers in a notebook; names are escaped, nothing is fetched or run."""
         items = "".join(
             f"<li>{f'<strong>{html.escape(word)}</strong>: ' if word else ''}{html.escape(finding)}</li>"
-            for word, finding in self._said()
+            for word, finding in self._sentences()
         )
         advice = "".join(
             f"<dt>{html.escape(case)}</dt><dd>{html.escape(text)}</dd>"
@@ -207,7 +207,7 @@ class Reported(Result, abc.ABC):
         verdicts.add_column(no_wrap=True)
         verdicts.add_column()
         sentences = []
-        for word, finding in self._said():
+        for word, finding in self._sentences():
             if word:
                 verdicts.add_row(Text(word), Text(finding))
             else:
@@ -222,7 +222,7 @@ class Reported(Result, abc.ABC):
         return Group(Text(self.heading, style="bold"), *body, table)
 
     def __str__(self) -> str:
-        lines = (f"  {word}: {finding}" if word else f"  {finding}" for word, finding in self._said())
+        lines = (f"  {word}: {finding}" if word else f"  {finding}" for word, finding in self._sentences())
         warned = (f"  warning: {warning}" for warning in self.warnings)
         return "\n".join([self.heading, *warned, *lines])
 
@@ -408,7 +408,7 @@ class Evaluation(Reported):
         pvalues = map(shown, (row.pvalue, row.adjusted_pvalue))
         return name, shown(row.value), *ranges, *pvalues, row.verdict or ""
 
-    def _said(self) -> list[tuple[str, str]]:
+    def _sentences(self) -> list[tuple[str, str]]:
         return [(finding.word, finding.text) for finding in self.findings]
 
     def _briefly(self) -> list[str]:
@@ -416,7 +416,11 @@ class Evaluation(Reported):
         for name, value, interval, *_ in map(self._cells, self._rows()[: len(self.estimates)]):
             numbers.append(f"{title(name)} {value}" + (f" (95 %: {interval})" if interval else ""))
         left_out = [f"not run: {joined([name for name, _ in self.not_run])}"] if self.not_run else []
-        return [*(f"{word}: {text}" if word else text for word, text in self._said()), *numbers, *left_out]
+        return [
+            *(f"{word}: {text}" if word else text for word, text in self._sentences()),
+            *numbers,
+            *left_out,
+        ]
 
     def _metrics(self) -> dict[str, float]:
         metrics = {}

@@ -368,7 +368,7 @@ def _outside_sets(facts: Facts) -> str:
     return f"The true probabilities lie outside its sets{off} ({p_is(facts['pvalue'])})."
 
 
-def _held(facts: Facts) -> str:
+def _interval_coverage(facts: Facts) -> str:
     held = (
         f"its {percents(facts['stated'])[0]} intervals contain {percents(facts['observed'])[0]} of the labels"
     )
@@ -468,7 +468,7 @@ CASES: dict[str, Written] = {
         f"Its lists leave {percent(facts['open'])} of the probability open, so nearly any labels would fit. "
         f"Listing {facts['more']} more options would leave at most {percent(0.02)} open."
     ),
-    "intervals": _held,
+    "intervals": _interval_coverage,
     "quantiles": _below,
     "errors by spread": _errors_by_spread,
     **coverage_sentences.CASES,

@@ -98,7 +98,7 @@ class CredalParts(Part):
         """The p-value of the witness, which decides the first verdict."""
         return self.validity.deciding_pvalue
 
-    def told(self, shared: Sequence[str]) -> tuple[str, ...]:
+    def remarks(self, shared: Sequence[str]) -> tuple[str, ...]:
         """Return how many instances were tested, where they are not all."""
         if self.rows.size == self.n_all:
             return ()

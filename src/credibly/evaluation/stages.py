@@ -95,7 +95,7 @@ class Curves(Part):
     class_errors: np.ndarray[Any, Any]
     risk_coverage: Mapping[str, RiskCoverageCurve]
 
-    def told(self, shared: Sequence[str]) -> tuple[str, ...]:
+    def remarks(self, shared: Sequence[str]) -> tuple[str, ...]:
         """Return how many instances curves are of, where they are not all."""
         n = self.top_label.n
         curves = {"risk-coverage": self.risk_coverage["confidence"].n, "isotonic": self.isotonic.n}
@@ -153,7 +153,7 @@ def _run_curves(rows: Rows, work: Work) -> Asking[Curves]:
     # instances are ordered, and of very many a random part shows the same curve
     some = random_part(rows, MOST_ORDERED, work.seed).arguments
     orders = {"confidence": risk_coverage_curve(*some)}
-    score = work.found["score"]
+    score = work.results["score"]
     if score is not None and score.score.n == rows.n:
         imprecision = score.score.imprecision
         orders["imprecision"] = risk_coverage_curve(*some, confidence=-imprecision, by="imprecision")
@@ -273,9 +273,9 @@ def _run_check(rows: Rows, work: Work) -> Asking[PredictiveCheck | None]:
         seed=work.seed,
         n_resamples=work.n_resamples,
         progress=partial(work.tell, "predictive checks"),
-        grouped=bool(work.found["groups"]),
+        grouped=bool(work.results["groups"]),
     )
-    if "tests" not in work.found:  # their replicates are drawn together with those of the check
+    if "tests" not in work.results:  # their replicates are drawn together with those of the check
         chosen = _cheap(work)
         begun = check(statistics=chosen)
         answer = yield next(begun)
@@ -295,8 +295,8 @@ def _run_check(rows: Rows, work: Work) -> Asking[PredictiveCheck | None]:
 def _cheap(work: Work) -> list[Statistic]:
     """Return the first statistics that were tested, or are about to be, and are sums over instances."""
     tested = work.testable
-    if "tests" in work.found:
-        tested = [statistic for statistic in tested if statistic.name in (work.found["tests"] or ())]
+    if "tests" in work.results:
+        tested = [statistic for statistic in tested if statistic.name in (work.results["tests"] or ())]
     return [statistic for statistic in tested if statistic.traits.reduction == "sum"][:MOST_STATISTICS]
 
 
@@ -354,7 +354,7 @@ class RaterParts(Part):
             "Observed disagreement": self.disagreement.observed,
         }
 
-    def told(self, shared: Sequence[str]) -> tuple[str, ...]:
+    def remarks(self, shared: Sequence[str]) -> tuple[str, ...]:
         """Return what was left out because too few people rated it."""
         notes = dict.fromkeys((*self.loss.notes, *self.disagreement.notes))
         return tuple(f"raters: {note}" for note in unsaid(notes, shared))
@@ -406,7 +406,7 @@ def _recalibration_applies(rows: Rows, work: Work) -> str | None:
     clusters = rows.clusters
     few_clusters = clusters is not None and clusters.number < FOLDS
     if work.recalibrate is None:  # nobody asked: a preview of the repair that the diagnosis advises
-        diagnosis = work.found["diagnosis"]
+        diagnosis = work.results["diagnosis"]
         if diagnosis is None or diagnosis.repair is None:
             return NOT_ASKED
         kinds = (Point, Ensemble, Dirichlet, RealPredictions)
@@ -433,10 +433,10 @@ def _recalibration_applies(rows: Rows, work: Work) -> str | None:
 
 def _preview(rows: Dataset, work: Work) -> tuple[tuple[str, ...], tuple[str | Statistic, ...]]:
     """Return the repair of the diagnosis, and what is measured of it."""
-    method = (work.found["diagnosis"].repair.method,)
+    method = (work.results["diagnosis"].repair.method,)
     if not isinstance(rows.predictions, RealPredictions):
         return method, PREVIEW
-    level = stated_coverage(work.found["reals"])
+    level = stated_coverage(work.results["reals"])
     return method, ("crps",) if level is None else (picp.with_(level=level), "crps")
 
 
@@ -458,7 +458,7 @@ def _run_recalibration(rows: Rows, work: Work) -> RecalibrationReport:
     whole = cast(Dataset, rows.loaded(MOST_FITTED))
     asked = work.recalibrate
     methods, measured = _preview(whole, work) if asked is None else (asked, None)
-    by = None if asked is not None else work.found["diagnosis"].repair.by
+    by = None if asked is not None else work.results["diagnosis"].repair.by
     groups = whole.groups if asked is not None else None if by is None else _attribute(whole, work, by)
     if asked is None and len(whole) > MOST_PREVIEWED:
         part = random_rows(len(whole), MOST_PREVIEWED, work.seed)
@@ -522,7 +522,7 @@ class ScoreParts(Part):
     score: EpistemicScore
     n_all: int
 
-    def told(self, shared: Sequence[str]) -> tuple[str, ...]:
+    def remarks(self, shared: Sequence[str]) -> tuple[str, ...]:
         """Return how the score was made, and what it depends on."""
         notes = [f"unified score: {note}" for note in (*self.score.notes, *map(str, self.score.dependences))]
         if self.score.n < self.n_all:

@@ -187,8 +187,8 @@ class GroupTask(Task):
 
 
 def _estimates(rows: Rows, work: Work) -> dict[str, Estimate]:
-    if work.found["claims"] is not None:
-        return dict(work.found["claims"].estimates)
+    if work.results["claims"] is not None:
+        return dict(work.results["claims"].estimates)
     return estimate_all(rows, work.statistics, work.tell)
 
 
@@ -214,7 +214,7 @@ def _groups(rows: Rows, work: Work) -> dict[str, dict[str, Estimate]]:
 
 
 def _audited(rows: Rows, work: Work) -> str | None:
-    if rows.example.groups is None or not work.tests or work.found["claims"] is not None:
+    if rows.example.groups is None or not work.tests or work.results["claims"] is not None:
         return NOT_ASKED
     if not isinstance(rows.example.predictions, (ClassPredictions, RealPredictions)):
         return "the rows are not predictions"
@@ -257,13 +257,13 @@ def _decomposition(rows: Rows, work: Work) -> BrierDecomposition | CrpsDecomposi
 
 
 def _tested(rows: Rows, work: Work) -> str | None:
-    return None if work.tests and (work.statistics or work.found["claims"] is not None) else NOT_ASKED
+    return None if work.tests and (work.statistics or work.results["claims"] is not None) else NOT_ASKED
 
 
 def _tests(rows: Rows, work: Work) -> Asking[dict[str, HypotestResult]]:
     """Test every statistic on the same replicates; the omnibus result does not repeat its components."""
-    if work.found["claims"] is not None:
-        return dict(work.found["claims"].tests)
+    if work.results["claims"] is not None:
+        return dict(work.results["claims"].tests)
     testable = [statistic for statistic in work.statistics if _is_drawable(statistic, rows, work)]
     work.testable.extend(testable)
     report = partial(work.tell, "tests")

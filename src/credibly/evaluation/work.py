@@ -84,7 +84,7 @@ class Work:
     tell: StageProgress
     left_out: Reasons
     attributes: Any = None
-    found: dict[str, Any] = dataclasses.field(default_factory=dict)
+    results: dict[str, Any] = dataclasses.field(default_factory=dict)
     testable: list[Statistic] = dataclasses.field(default_factory=list)
 
     @property
@@ -157,7 +157,7 @@ def run_stages(stages: Sequence[Stage], rows: Rows, work: Work) -> None:
         try:
             waiting[part] = asking, step()
         except StopIteration as end:
-            work.found[part] = end.value
+            work.results[part] = end.value
 
     while pending or waiting:
         for stage in list(pending):
@@ -168,7 +168,7 @@ def run_stages(stages: Sequence[Stage], rows: Rows, work: Work) -> None:
             if isinstance(begun, Generator):
                 go_on(stage.part, begun, partial(next, begun))
             else:
-                work.found[stage.part] = begun
+                work.results[stage.part] = begun
         asked = dict(waiting)
         waiting.clear()
         for (part, (asking, _)), step in zip(asked.items(), _steps(list(asked.values())), strict=True):
@@ -206,7 +206,7 @@ class Part(Result):
         """Verdicts of its own tests, the first question first."""
         return ()
 
-    def told(self, shared: Sequence[str]) -> tuple[str, ...]:
+    def remarks(self, shared: Sequence[str]) -> tuple[str, ...]:
         """Return notes for the reader; `shared` concern all numbers and are told already."""
         return ()
 

@@ -213,7 +213,7 @@ def _wide(table: Columns, roles: Mapping[str, str], *, n_axes: int, chosen: Sequ
         _stack_chosen(table, chosen, content)
         unused = [name for name in table if name not in (*roles.values(), *chosen)]
         if unused:
-            content.note(f"not used: columns {shown(unused)}")
+            content.note(f"not used: columns {listed_names(unused)}")
         return content
     for name, column in table.items():
         named = field_of(name)
@@ -230,7 +230,7 @@ def _wide(table: Columns, roles: Mapping[str, str], *, n_axes: int, chosen: Sequ
     if "values" not in groups and _are_percentiles(list(groups.get("probs", ()))):
         groups["values"] = groups.pop("probs")
         names = [f"P{percent}" for percent in groups["values"]]
-        content.note(f"columns {shown(names)} are read as percentiles")
+        content.note(f"columns {listed_names(names)} are read as percentiles")
     ends = [groups.get(name, {}) for name in ("lower", "upper")]
     if len(ends[0]) == 1 and ends[0].keys() == ends[1].keys():  # one number per row each, not one per class
         for name in ("lower", "upper"):
@@ -280,7 +280,7 @@ def _stack_chosen(table: Columns, chosen: Sequence[str], content: Content) -> No
     numbers = numbers_of(names)
     if numbers is None or numbers != list(range(len(names))):
         content.classes, content.named_by = tuple(names), "columns"
-    content.note(f"columns {shown(chosen)} are read as one class each")
+    content.note(f"columns {listed_names(chosen)} are read as one class each")
 
 
 def _stack(field: str, parts: dict[str, Array], content: Content) -> Array | None:
@@ -301,7 +301,7 @@ def _stack(field: str, parts: dict[str, Array], content: Content) -> Array | Non
     if numbers is not None:
         in_order = [suffixes[j] for j in np.argsort(numbers)]
         if in_order != suffixes and over_classes:
-            content.note(f"the columns of `{field}` are ordered by their numbers: {shown(in_order)}")
+            content.note(f"the columns of `{field}` are ordered by their numbers: {listed_names(in_order)}")
         suffixes, numbers = in_order, sorted(numbers)
         start = 1 if numbers[0] == 1 else 0
         if numbers != list(range(start, start + len(numbers))):
@@ -353,7 +353,7 @@ def levels_of(suffixes: list[str], content: Content) -> Array:
         whole = 1 in lengths  # q5, q50, q95 are percent; q05, q50, q975 stand behind the point
         levels = [int(word) / 100 if whole else float(f"0.{word}") for word in words]
         words = [f"{level:g}" for level in levels]
-        content.note(f"quantile columns {shown(suffixes)} are read as levels {shown(words)}")
+        content.note(f"quantile columns {listed_names(suffixes)} are read as levels {listed_names(words)}")
         return np.array(levels)
     try:
         return np.array([float(word) for word in words])
@@ -412,11 +412,11 @@ def _place_plain(plain: dict[str, Array], content: Content) -> None:
             order = np.argsort(levels, kind="stable")
             content.arrays["values"] = np.stack([numeric[names[j]] for j in order], axis=-1)
             content.arrays["levels"] = levels[order]
-            content.note(f"columns {shown(names)} are read as quantiles at these levels")
+            content.note(f"columns {listed_names(names)} are read as quantiles at these levels")
         else:
             _place_classes(numeric, names, content)
     if plain:
-        content.note(f"not used: columns {shown(plain)}")
+        content.note(f"not used: columns {listed_names(plain)}")
         content.rest = plain
 
 
@@ -432,17 +432,17 @@ def _place_classes(numeric: dict[str, Array], names: list[str], content: Content
     if numbers is not None:
         in_order = [names[j] for j in np.argsort(numbers)]
         if in_order != names:
-            content.note(f"columns are ordered by their numbers: {shown(in_order)}")
+            content.note(f"columns are ordered by their numbers: {listed_names(in_order)}")
         names = in_order
     content.arrays["columns"] = np.stack([numeric[name] for name in names], axis=-1)
     content.lone = "columns"
     counted = numbers is not None and sorted(numbers) == list(range(len(names)))
     if not (counted and all(name.isdigit() for name in names)):
         content.classes, content.named_by = tuple(names), "columns"
-    content.note(Note(CLASS_EACH, f"columns {shown(names)} are read as one class each"))
+    content.note(Note(CLASS_EACH, f"columns {listed_names(names)} are read as one class each"))
 
 
-def shown(names: Any) -> str:
+def listed_names(names: Any) -> str:
     """Return the first names, and how many there are."""
     words = list(names)
     return ", ".join(words[:6]) + (f", ... ({len(words)} in all)" if len(words) > 6 else "")
@@ -499,7 +499,7 @@ def _spread_classes(table: dict[str, Array], roles: Mapping[str, str]) -> dict[s
         raise InputError(
             "a table with a `class` column",
             "must have an `id` column and one value column (p, logit, alpha, ...)",
-            f"found columns {shown(table)}",
+            f"found columns {listed_names(table)}",
             "Rename the columns.",
         )
     keys = ["id", *(["member"] if "member" in roles else [])]
@@ -516,7 +516,7 @@ def _gather_members(table: dict[str, Array], roles: Mapping[str, str]) -> tuple[
         raise InputError(
             "a table with a `member` column",
             "must have an `id` column that identifies the instances",
-            f"found columns {shown(table)}",
+            f"found columns {listed_names(table)}",
             "Add it.",
         )
     rows, members = _grid(table, [roles["id"]], roles["member"])

@@ -10,7 +10,7 @@ import numpy as np
 
 from credibly._arrays.errors import FileError, InputError, InputTypeError, require_type
 from credibly._arrays.namespace import Array
-from credibly.io.columns import TEXT_ROLES, field_of, shown
+from credibly.io.columns import TEXT_ROLES, field_of, listed_names
 from credibly.io.limits import reading, require_file, text_array
 from credibly.io.roles import ROLES, Content, membership_of
 from credibly.io.text import read_utf8
@@ -180,7 +180,7 @@ def _of_records(records: list[dict[str, Any]], form: str, path: str) -> Content:
         entries = [_by_class(record[name]) for record in records]
         if isinstance(entries[0], dict) and entries[0]:
             columns |= _class_columns(name, entries, path)
-            content.note(f"the entries of `{name}` name their classes: {shown(entries[0])}")
+            content.note(f"the entries of `{name}` name their classes: {listed_names(entries[0])}")
         else:
             columns[name] = to_array(entries, name, path)
     return content

@@ -16,7 +16,7 @@ import numpy as np
 from credibly._arrays.checks import as_array, require_rows
 from credibly._arrays.errors import InputError, InputTypeError, nearest, require_positive
 from credibly._arrays.namespace import Array, is_numpy, to_host
-from credibly.io.columns import Columns, field_of, roles_of, shown
+from credibly.io.columns import Columns, field_of, listed_names, roles_of
 from credibly.io.files import path_text, read_content
 from credibly.io.naming import use_canonical_names
 from credibly.io.roles import ROLES, ROW_NUMBERS, Content, ReadOptions, described
@@ -276,7 +276,7 @@ def label_table(
         if roles["y"] != "y":
             notes.append(f"column {roles['y']!r} is read as the label")
         if left:
-            notes.append(f"not used: columns {shown(left)}")
+            notes.append(f"not used: columns {listed_names(left)}")
     elif len(fields) == 1:
         ((role, parts),) = fields.items()
         known = list(taken)
@@ -289,7 +289,7 @@ def label_table(
         arrays[role] = np.stack([parts[name] for name in order], axis=-1)
         if role == "raters":
             arrays["rater_names"] = np.array(order)
-        notes.append(f"columns {shown(f'{name}' for name in order)} are read as {ROLES[role].meaning}")
+        notes.append(f"columns {listed_names(f'{name}' for name in order)} are read as {ROLES[role].meaning}")
     elif len(left) == 1:
         ((name, column),) = left.items()
         arrays["y"] = column
@@ -327,7 +327,7 @@ def _rater_lines(
         raise InputError(
             "a table with a `rater` column",
             "must have one column with the label",
-            f"found {shown(columns)}",
+            f"found {listed_names(columns)}",
             "Name it `label`.",
         )
     ids, raters = (columns[roles[role]].tolist() for role in ("id", "rater"))

@@ -119,7 +119,7 @@ def log_content(form: str, path: str, records: Iterator[tuple[str, Any]]) -> Con
         if reader is None and not log.program and isinstance(record, dict) and _ASKED & record.keys():
             reader = "", of_plain  # without what was predicted, which is counted
         if reader is None or reader[0] != known[0]:
-            problem = f"it holds {_held(record)}, unlike the records before"
+            problem = f"it holds {_keys_of(record)}, unlike the records before"
             log.broken.append((place, problem))
             continue
         try:
@@ -181,8 +181,8 @@ def _flat_record(record: dict[str, Any]) -> dict[str, Any]:
     """Return a record with what the model replied, as in {"reply": {"answer": "B", "confidence": 0.8}}."""
     for reply in record.values():
         if isinstance(reply, dict) and any(word in reply for word in CONFIDENCE_WORDS):
-            own = {("prediction" if word in ANSWER_WORDS else word): said for word, said in reply.items()}
-            return {**own, **record}
+            parts = {("prediction" if word in ANSWER_WORDS else word): part for word, part in reply.items()}
+            return {**parts, **record}
     return record
 
 
@@ -209,10 +209,10 @@ def _is_plain(record: Mapping[str, Any]) -> bool:
 def _unknown(path: str, place: str, record: Any) -> FileError:
     rule = "must be a log of lm-evaluation-harness, Inspect, HELM, in OpenAI's format, or plain records"
     remedy = 'Write a record per line: {"options": [...], "answer": ..., "logprobs": [...]}.'
-    return FileError(place or f"'{path}'", rule, f"it holds {_held(record)}", remedy)
+    return FileError(place or f"'{path}'", rule, f"it holds {_keys_of(record)}", remedy)
 
 
-def _held(record: Any) -> str:
+def _keys_of(record: Any) -> str:
     return ", ".join(map(str, list(record)[:8])) if isinstance(record, dict) else type(record).__name__
 
 
@@ -483,13 +483,13 @@ def of_plain(record: dict[str, Any]) -> list[Question]:
     """Return the question of a plain record."""
     question = Question(_first(record, _ID_WORDS), fields=_fields(record))
     _take_plain(question, record)
-    listed, own = _first(record, _LOGPROB_WORDS), _first(record, _TOKEN_WORDS)
+    listed, answer = _first(record, _LOGPROB_WORDS), _first(record, _TOKEN_WORDS)
     if listed is None and question.options is not None:
         listed = _logarithms(_first(record, _PROB_WORDS))
     first = listed[0] if isinstance(listed, list) and listed else None
-    if listed is None or (own is not None and _is_text(question)):
-        if own is not None:
-            _take_answer(question, own)
+    if listed is None or (answer is not None and _is_text(question)):
+        if answer is not None:
+            _take_answer(question, answer)
     elif isinstance(first, (int, float)) and question.correct is not None and _is_text(question):
         _take_answer(question, listed)
     elif isinstance(listed, dict) and {"content", "tokens", "top_logprobs"} & listed.keys():

@@ -287,10 +287,12 @@ def _name_options(questions: list[Question], most: int, content: Content) -> Non
 def _labels(rows: list[list[Question]], classes: Sequence[str]) -> HostArray:
     """Return the right option of every question, as an index or as a name if the names are numbers."""
     questions = [requests[0] for requests in rows]
-    found = [_readings(question.options or classes, question.answer) for question in questions]
-    by_text, by_number = (all(place is not None for place in places) for places in zip(*found, strict=True))
+    readings = [_readings(question.options or classes, question.answer) for question in questions]
+    by_text, by_number = (
+        all(place is not None for place in places) for places in zip(*readings, strict=True)
+    )
     labels = []
-    for row, (question, places) in enumerate(zip(questions, found, strict=True)):
+    for row, (question, places) in enumerate(zip(questions, readings, strict=True)):
         text, number = places if by_text or not by_number else places[::-1]
         if text is None and number is None:
             raise _no_option(question, row)
@@ -446,7 +448,7 @@ def _is_right(question: Question, chosen: Any) -> bool:
     """Tell whether a text and a right answer are one option or, without options, the same text."""
     if isinstance(question.answer, (list, tuple)):
         alike = (dataclasses.replace(question, answer=answer) for answer in question.answer)
-        return any(_is_right(one, chosen) for one in alike)
+        return any(_is_right(single, chosen) for single in alike)
     pair = chosen, question.answer
     places = [_readings(question.options or (), answer) for answer in pair]
     first, second = (number if text is None else text for text, number in places)

@@ -28,12 +28,12 @@ class _Staged:
         require_writable(path, overwrite=overwrite)
         self.path, self.target = path, _behind_link(path)
         self.hidden = _hidden_beside(self.target)
-        with told(path):
+        with naming_the_path(path):
             self.file = io.BufferedWriter(io.FileIO(self.hidden, "xb"))
 
     def finish(self) -> None:
         """Bring all bytes to the disk."""
-        with told(self.path):
+        with naming_the_path(self.path):
             self.file.flush()
             if self.target.exists():
                 self.hidden.chmod(stat.S_IMODE(self.target.stat().st_mode))
@@ -60,12 +60,12 @@ def atomic_files(*paths: str | os.PathLike[str], overwrite: bool = False) -> Ite
     try:
         for path in paths:
             staged.append(_Staged(path, overwrite=overwrite))  # noqa: PERF401 - a failure removes the first
-        with told(paths[0]):
+        with naming_the_path(paths[0]):
             yield tuple(output.file for output in staged)
         for output in staged:
             output.finish()
         for output in staged:
-            with told(output.path):
+            with naming_the_path(output.path):
                 _put_in_place(output.hidden, output.target, overwrite=overwrite)
             placed.append(output.target)
     except BaseException:
@@ -167,7 +167,7 @@ def _hidden_beside(target: Path) -> Path:
 
 
 @contextmanager
-def told(path: str | os.PathLike[str]) -> Iterator[None]:
+def naming_the_path(path: str | os.PathLike[str]) -> Iterator[None]:
     """Turn what the operating system refuses into an error that names the path."""
     try:
         yield

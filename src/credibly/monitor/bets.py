@@ -397,7 +397,7 @@ def _of_coverage(predictions: PredictionSets | PredictionIntervals, rows: Datase
     if isinstance(batch, Counts):
         covered = _shares(rows).of(to_host(predictions._leading).T.astype(np.float64))
     else:
-        covered = to_host(predictions.held(batch))[0].astype(np.float64)  # type: ignore[arg-type]
+        covered = to_host(predictions.covers(batch))[0].astype(np.float64)  # type: ignore[arg-type]
     gains = np.array(_MISSES)[:, None] - 1.0
     logs = np.log1p(gains * (1.0 - covered)) - np.log1p(gains * (1.0 - predictions.claimed))
     return Payoffs(

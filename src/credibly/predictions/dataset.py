@@ -98,7 +98,7 @@ class Dataset:
             "source": self.source,
         }
         words = [repr(self.predictions)]
-        words += [name if said is True else f"{name}: {said}" for name, said in beside.items() if said]
+        words += [name if shown is True else f"{name}: {shown}" for name, shown in beside.items() if shown]
         return f"Dataset({', '.join(words)})"
 
     @cached_property

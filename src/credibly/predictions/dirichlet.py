@@ -131,8 +131,8 @@ class Dirichlet(ClassPredictions):
         >>> cr.Dirichlet([[2.0, 2.0]]).given(cr.LabelCounts([[1, 0]])).alpha
         array([[3., 2.]])
         """
-        told = SecondOrder.of(self).given(counts)
-        return self.replace_rows(alpha=told.members[:, 0, :]) if self.alpha.ndim == 2 else told
+        law = SecondOrder.of(self).given(counts)
+        return self.replace_rows(alpha=law.members[:, 0, :]) if self.alpha.ndim == 2 else law
 
     def sample(self, m: int, *, rng: Any = None) -> Ensemble:
         """Draw probability vectors; ensembles of Dirichlets give `m` draws per member, or as many by weight.

@@ -159,7 +159,7 @@ class LabelCounts(Predictions):
         unique, first, row = np.unique(instance, return_index=True, return_inverse=True)
         people, who = np.unique(rater, return_inverse=True)
         # exact repeats are counted once
-        row, who, given = np.unique(np.stack([row, who, classes], axis=1), axis=0).T
+        row, who, chosen = np.unique(np.stack([row, who, classes], axis=1), axis=0).T
         twice = np.flatnonzero((np.diff(row) == 0) & (np.diff(who) == 0))
         if twice.size:
             where = twice[0]
@@ -171,10 +171,10 @@ class LabelCounts(Predictions):
                 "Keep one of them, or give the second pass a rater name of its own.",
             )
         counts = np.zeros((unique.size, n_classes), dtype=np.int64)
-        np.add.at(counts, (row, given), 1)
+        np.add.at(counts, (row, chosen), 1)
         order = np.argsort(first, kind="stable")
         made = cls(counts[order])
-        made._remember(np.argsort(order, kind="stable")[row], who, given, tuple(map(str, people.tolist())))
+        made._remember(np.argsort(order, kind="stable")[row], who, chosen, tuple(map(str, people.tolist())))
         return made, unique[order]
 
     def _remember(self, row: HostArray, rater: HostArray, label: HostArray, names: tuple[str, ...]) -> None:

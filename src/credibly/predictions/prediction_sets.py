@@ -83,7 +83,7 @@ class PredictionSets(OverClasses):
             members = xp.astype(members, xp.bool)
         self._set(members=members, claimed=require_claimed(self.claimed))
 
-    def held(self, labels: Classes) -> Array:
+    def covers(self, labels: Classes) -> Array:
         """Return whether the set of every instance holds its label, (b, n)."""
         xp = namespace(self.members)
         inside = xp.take_along_axis(self.members, xp.astype(labels.values.T, xp.int64), axis=1)
@@ -176,7 +176,7 @@ class PredictionIntervals(Predictions):
         outside = xp.maximum(as_float64(self.lower)[None, :] - y, y - as_float64(self.upper)[None, :])
         return xp.maximum(outside, xp.zeros_like(outside))
 
-    def held(self, labels: Reals) -> Array:
+    def covers(self, labels: Reals) -> Array:
         """Return whether every interval holds its label, (b, n)."""
         return self.beyond(labels) == 0
 

@@ -60,7 +60,7 @@ class Rows(ABC):
     engine: Engine = Engine()
     """Where chunks are worked on."""
 
-    def held(self, work: Callable[[Dataset], T]) -> list[Any]:
+    def mapped_in_place(self, work: Callable[[Dataset], T]) -> list[Any]:
         """Return ``work(chunk)`` for all chunks as `engine.folds` takes it, kept where it was computed."""
         return list(self.map(work))
 

@@ -132,8 +132,8 @@ def decompose_disagreement(
         whole = summarise(population, overall_evidence, cut, (TERMS, SPREAD), MEANS, settings, tuple(notes))
         columns = summarise(population, class_evidence, cut, (TERMS, SPREAD), MEANS, settings, tuple(notes))
         average = columns.debiased[0].scaled(1.0 / population.n_classes)
-        found = _result(name, whole, columns, average, population, settings, tuple(notes))
-        return dataclasses.replace(found, four_labels=_four_labels(rows, population, cut, settings))
+        result = _result(name, whole, columns, average, population, settings, tuple(notes))
+        return dataclasses.replace(result, four_labels=_four_labels(rows, population, cut, settings))
     bound = statistic.bind(population.n_classes)
     costly = bound.warn_of_cost(population.n)
     notes += [] if costly is None else [costly]

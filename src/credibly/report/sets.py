@@ -65,7 +65,7 @@ def credal_section(parts: CredalParts, evaluation: Evaluation) -> Section:
     """Return the section about the truth and a calibrated combination in the set."""
     tests = _of_weights(parts, evaluation.settings["level"])
     regions = parts.regions
-    tables = [("What the witness said, and what happened", _told(parts, evaluation))]
+    tables = [("What the witness said, and what happened", _witness_table(parts, evaluation))]
     if tests:
         columns: dict[str, Any] = {
             "weights": [_QUESTIONS[name] for name in tests],
@@ -134,7 +134,7 @@ def validity_section(parts: ValidityParts, evaluation: Evaluation) -> Section:
     )
 
 
-def _told(parts: CredalParts, evaluation: Evaluation) -> Table:
+def _witness_table(parts: CredalParts, evaluation: Evaluation) -> Table:
     """Return the directions of the witness, the clearest first."""
     directions = parts.validity.details.directions[:_LISTED]
     return Table.of(

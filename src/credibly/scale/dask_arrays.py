@@ -65,7 +65,7 @@ class DaskScan(Rows):
         """Rows of every block."""
         return tuple(int(length) for length in self.predictions.chunks[self._row_axis])
 
-    def held(self, work: Callable[[Dataset], T]) -> list[Any]:
+    def mapped_in_place(self, work: Callable[[Dataset], T]) -> list[Any]:
         """Return ``work(chunk)`` for all blocks, kept where they are worked on."""
         if not isinstance(self.engine, Cluster):
             return list(self.map(work))

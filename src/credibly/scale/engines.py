@@ -124,7 +124,7 @@ class Cluster(Executors):
     def __init__(self, client: Any) -> None:
         self.client = client
 
-    def held(self, function: Callable[[S], T], inputs: Iterable[S]) -> list[Any]:
+    def mapped_in_place(self, function: Callable[[S], T], inputs: Iterable[S]) -> list[Any]:
         """Return futures: results stay with the workers, and a lost one is computed again from its input."""
         return [self._submit(function, item) for item in inputs]
 

@@ -94,9 +94,9 @@ class Scan(Rows):
         """Rows of every chunk."""
         return tuple(piece.stop - piece.start for piece in self.pieces)
 
-    def held(self, work: Callable[[Dataset], T]) -> list[Any]:
+    def mapped_in_place(self, work: Callable[[Dataset], T]) -> list[Any]:
         """Return ``work(chunk)`` for all chunks, kept where they are worked on."""
-        return self.engine.held(partial(_read_and_work, work, Shape.of(self.example)), self.pieces)
+        return self.engine.mapped_in_place(partial(_read_and_work, work, Shape.of(self.example)), self.pieces)
 
     def map(self, work: Callable[[Dataset], T], progress: Progress | None = None) -> Iterator[T]:
         """Yield ``work(chunk)`` for all chunks in the order of their rows."""

@@ -138,7 +138,9 @@ def logistic_calibration(
     alone = _fitted(ones[:, None], y, logit)
 
     def estimate(name: str, fit: _Fit, at: int) -> Estimate:
-        return Estimate(name, float(fit.found[at]), n=len(y), notes=point.notes, **fit.error(at, codes))
+        return Estimate(
+            name, float(fit.coefficients[at]), n=len(y), notes=point.notes, **fit.error(at, codes)
+        )
 
     return LogisticCalibration(
         slope=estimate("calibration_slope", both, 1),
@@ -153,7 +155,7 @@ def logistic_calibration(
 class _Fit:
     """Coefficients (d,) of the largest likelihood; scores and information of every row."""
 
-    found: HostArray
+    coefficients: HostArray
     scores: HostArray
     """(n, d)"""
     information: HostArray
@@ -173,8 +175,8 @@ class _Fit:
         decides = np.linalg.cond(left) > 1e12
         left[decides] = whole
         step = np.linalg.solve(left, scores[..., None])[..., 0]
-        without = np.where(decides, np.inf, (self.found - step)[:, at])
-        return cluster_error(float(self.found[at]), without, sizes, alone)
+        without = np.where(decides, np.inf, (self.coefficients - step)[:, at])
+        return cluster_error(float(self.coefficients[at]), without, sizes, alone)
 
 
 def _by_cluster(values: HostArray, codes: HostArray) -> HostArray:

@@ -351,7 +351,7 @@ class ChunkPairs:
     rows : Rows
         The rows, as the statistic sees them.
     chunks : list
-        What `held` made of them.
+        What `mapped_in_place` made of them.
     """
 
     planned: PairPlan
@@ -363,7 +363,7 @@ class ChunkPairs:
         """Plan, and read all chunks once; predictions and labels stay where they were read."""
         require_pairs(statistic.name, rows.n)
         seen = RowChoice(rows, rows.n, pose)
-        chunks = rows.held(partial(_pair_chunk, pose, rows.clusters))
+        chunks = rows.mapped_in_place(partial(_pair_chunk, pose, rows.clusters))
         plan = statistic.plan(seen)
         assert isinstance(statistic, PairStatistic) and isinstance(plan, BandwidthPlan)
         return cls(PairPlan(statistic, plan), seen, chunks)

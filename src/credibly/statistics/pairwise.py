@@ -407,7 +407,7 @@ def joined_batches(parts: list[Any]) -> Any:
     """Return the states of batches of label vectors as one."""
     if len(parts) == 1:
         return parts[0]
-    return stacked(parts) if isinstance(parts[0], State) else type(parts[0]).joined(parts)
+    return stacked(parts) if isinstance(parts[0], State) else type(parts[0]).concatenated(parts)
 
 
 def product(values: Array, matrix: Array) -> Array:

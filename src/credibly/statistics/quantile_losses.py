@@ -163,7 +163,7 @@ def _require_pairs(levels: Any) -> None:
         raise UnsupportedError(
             "`wis` of `Quantiles`",
             "needs levels in pairs l and 1 - l",
-            f"got levels {', '.join(f'{one:g}' for one in levels[:8])}",
+            f"got levels {', '.join(f'{level:g}' for level in levels[:8])}",
             "Pass `levels`, the coverages of intervals whose ends are predicted, or use `crps`.",
         )
 

@@ -261,10 +261,10 @@ class RootMeanSquaredError(RealMean):
         def square(labels: Array) -> Array:
             apart = labels - mean
             with np.errstate(over="ignore", under="ignore"):
-                found = apart * apart
+                squares = apart * apart
             if labels.shape[0] == 1:  # the observed labels
-                _require_squares(apart, found)
-            return found
+                _require_squares(apart, squares)
+            return squares
 
         return square
 

@@ -202,10 +202,10 @@ class _Ties:
         """Return values with the mean of its group in every place."""
         if not self.first.size:
             return values
-        found = values.copy()
+        averaged = values.copy()
         sums = np.add.reduceat(values[self.members], self.first)
-        found[self.members] = np.repeat(sums / self.sizes, self.sizes)
-        return found
+        averaged[self.members] = np.repeat(sums / self.sizes, self.sizes)
+        return averaged
 
 
 def _risk(loss: HostArray, ties: _Ties) -> HostArray:

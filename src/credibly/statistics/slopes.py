@@ -183,7 +183,7 @@ class MeanSlopeTerms(SlopeTerms):
     def pairs(self, labels: Array, mean: Array, variance: Array) -> tuple[Array, Array, Array]:
         """Return where means are between all, and z-scores; infinite ones, of equal draws, have no weight."""
         xp, x = namespace(variance), (mean - self.centre) / self.unit
-        if not isinstance(self.given, Samples):
+        if not isinstance(self.predictions, Samples):
             return xp.ones_like(mean), x, (labels - mean) / xp.sqrt(variance)
         square = squared_z(labels, mean, variance, drawn=True)
         known = xp.isfinite(square)
@@ -272,11 +272,15 @@ class SpreadSlopeTerms(SlopeTerms):
         """Return log sigma^2, from the middle one, and squared z-scores."""
         xp = namespace(variance)
         log = xp.log(variance) - self.middle
-        return xp.ones_like(log), log, squared_z(labels, mean, variance, isinstance(self.given, Samples))
+        return (
+            xp.ones_like(log),
+            log,
+            squared_z(labels, mean, variance, isinstance(self.predictions, Samples)),
+        )
 
     def scatter(self) -> Array:
         """Return the variance of squared z-scores."""
-        return scatter_of_squares(self.given)
+        return scatter_of_squares(self.predictions)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -202,7 +202,7 @@ class Neighbours:
         return Neighbours(top, self.totals * a + other.totals * b, self.shares * a + other.shares * b)
 
     @staticmethod
-    def joined(parts: list[Neighbours]) -> Neighbours:
+    def concatenated(parts: list[Neighbours]) -> Neighbours:
         """Return batches of label vectors behind each other."""
         sums = namespace(parts[0].shares).concat([part.shares for part in parts], axis=0)
         return Neighbours(parts[0].top, parts[0].totals, sums)

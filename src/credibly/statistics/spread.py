@@ -206,7 +206,7 @@ class MomentTerms(Terms):
     def __init__(self, predictions: RealPredictions) -> None:
         mean, variance = mean_and_variance(predictions)
         self.stated = mean[None, :], variance[None, :]
-        self.given, self.n, self.noted = predictions, len(predictions), equal_draws(predictions)
+        self.predictions, self.n, self.noted = predictions, len(predictions), equal_draws(predictions)
 
     @abstractmethod
     def each(self, labels: Array, mean: Array, variance: Array) -> dict[str, Array]:
@@ -332,7 +332,7 @@ class SpreadTerms(MomentTerms):
             "observed": square,
             "z": square / variance,
         }
-        if isinstance(self.given, Samples):  # the floor of a variance stands for none
+        if isinstance(self.predictions, Samples):  # the floor of a variance stands for none
             terms["stated"] = xp.where(variance > _TINY, variance, 0.0 * variance)
         return terms
 
@@ -347,7 +347,7 @@ class SpreadTerms(MomentTerms):
             for amount in (deviation, deviation / variance)
         )
         expected["observed"], expected["z"] = expected["stated"], expected["size"]
-        varies = weight**2 * to_host(scatter_of_squares(self.given))
+        varies = weight**2 * to_host(scatter_of_squares(self.predictions))
         expected |= {"scatter of z": varies.sum()[None], "scatter of observed": (varies @ variance**2)[None]}
         return expected, State(observed=observed, z=z)
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from credibly._arrays.errors import FileError
 from credibly.io.json_text import read_json_value
-from credibly.io.writing import as_path, told, write_text_atomically
+from credibly.io.writing import as_path, naming_the_path, write_text_atomically
 from credibly.results.base import jsonable
 
 _FACTS = "facts.json"
@@ -32,7 +32,7 @@ class Checkpoints:
             raise FileError(
                 f"'{directory}'", "must be a directory", "it is a file", "Name a directory for the results."
             )
-        with told(directory):
+        with naming_the_path(directory):
             self.directory.mkdir(parents=True, exist_ok=True)
 
     def facts(self) -> dict[str, Any] | None:

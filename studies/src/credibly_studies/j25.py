@@ -125,7 +125,7 @@ def credal_test(
         **vars(sets), statistics=(chosen,), several=False, n_resamples=1, settings=settings, progress=report
     )
     learned = learned_test(task, features, teacher, split, None, False)
-    combined = learned.details.combine(sets.given, features=features)
+    combined = learned.details.combine(sets.predictions, features=features)
     rows = learned.details.test_rows
     tested = bootstrap_test(
         combined[rows],

@@ -7,9 +7,9 @@ import math
 
 import pytest
 
-from credibly.cli.output import Output, Table, exact, printable, rounded
+from credibly.cli.output import Output, TextTable, exact, printable, rounded
 
-TABLE = Table(
+TABLE = TextTable(
     ("name", "value", "interval"),
     [("a", 0.1 + 0.2, (0.25, 1 / 3)), ("b", None, None)],
     frozenset({"interval"}),

@@ -46,7 +46,7 @@ class Luck(Part):
     def answers(self) -> tuple[Verdict, ...]:
         return (Verdict("conflict", "luck", "luck", {"what": "luck"}, "", "", None, None),)
 
-    def told(self, shared: tuple[str, ...]) -> tuple[str, ...]:
+    def remarks(self, shared: tuple[str, ...]) -> tuple[str, ...]:
         return ("luck: it was measured",)
 
 
@@ -59,7 +59,7 @@ def test_a_stage_runs_where_it_applies_and_says_why_where_not(
     n: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def run(rows: Rows, work: Work) -> Luck:
-        return Luck(work.found["estimates"]["brier"].value / rows.n)  # a stage sees those before it
+        return Luck(work.results["estimates"]["brier"].value / rows.n)  # a stage sees those before it
 
     stages = tuple(one for one in STAGES if one.part != "raters")
     module = __import__("sys").modules["credibly.evaluation.evaluate"]

@@ -17,7 +17,7 @@ def number_of(found: cr.Dataset) -> float:
     predictions = found.predictions
     if isinstance(predictions, (cr.PredictionSets, cr.predictions.PredictionIntervals)):
         assert predictions.claimed == 0.9
-        return float(np.mean(predictions.held(found.batch)))
+        return float(np.mean(predictions.covers(found.batch)))
     if not isinstance(predictions, ClassPredictions):
         assert isinstance(predictions, (cr.Gaussian, cr.Samples, cr.Quantiles))
         np.testing.assert_allclose(found.labels, REAL)

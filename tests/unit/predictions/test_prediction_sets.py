@@ -15,7 +15,7 @@ SETS = np.array([[1, 0, 0], [1, 1, 0], [0, 0, 0], [1, 1, 1]], dtype=bool)
 
 def test_sets_hold_what_is_in_them() -> None:
     sets = cr.PredictionSets(SETS, 0.9)
-    held = sets.held(as_labels(sets, [0, 2, 1, 2]))  # type: ignore[arg-type]
+    held = sets.covers(as_labels(sets, [0, 2, 1, 2]))  # type: ignore[arg-type]
     assert held.tolist() == [[True, False, False, True]]
     assert sets.sizes().tolist() == [1.0, 2.0, 0.0, 3.0]
     assert repr(sets) == "PredictionSets(n=4, k=3, claimed=0.9, dtype=bool)"
@@ -29,7 +29,7 @@ def test_sets_hold_what_is_in_them() -> None:
 def test_intervals_hold_their_ends() -> None:
     ends = PredictionIntervals([0.0, 0.0, -np.inf], [1.0, 1.0, np.inf], 0.8)
     labels = as_labels(ends, [1.0, 1.5, 99.0])
-    assert ends.held(labels).tolist() == [[True, False, True]]  # type: ignore[arg-type]
+    assert ends.covers(labels).tolist() == [[True, False, True]]  # type: ignore[arg-type]
     assert ends.beyond(labels).tolist() == [[0.0, 0.5, 0.0]]  # type: ignore[arg-type]
     assert ends.sizes().tolist() == [1.0, 1.0, np.inf]
     found = cr.hypotests.set_coverage(ends, [1.0, 1.5, 99.0], n_resamples=9, rng=0)

@@ -64,7 +64,7 @@ def engine(request: pytest.FixtureRequest) -> Iterator[Engine]:
 def test_results_and_their_order(engine: Engine) -> None:
     assert list(engine.map(square, range(40))) == SQUARES
     assert sorted(engine.unordered(square, range(40))) == list(enumerate(SQUARES))
-    held = engine.held(square, range(5))
+    held = engine.mapped_in_place(square, range(5))
     chains = [[(held[0], held[1]), (held[2],)], [(held[4], 7)], [(held[3],)] * 3]
     # 0 + 1 + 4, 16 + 7 and 9 + 9 + 9; finished by adding one
     assert list(engine.folds(add, chains, partial(operator.add, 1))) == [6, 24, 28]

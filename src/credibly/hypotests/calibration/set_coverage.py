@@ -269,7 +269,7 @@ class _Facts:
     `ends` says which labels equal an end of the central interval of a distribution.
     """
 
-    held: HostArray
+    covered: HostArray
     size: HostArray
     score: HostArray | None
     outside: HostArray | None
@@ -293,7 +293,7 @@ def _facts(claimed: float, rows: Dataset) -> _Facts:
         size, outside = to_host(predictions.sizes()), np.maximum(low - values, values - high)
         return _Facts(beyond == 0, size, size + 2.0 / (1.0 - claimed) * beyond, outside, ends, *arguments)
     if isinstance(predictions, PredictionSets) and isinstance(batch, Classes):
-        covered, sizes = to_host(predictions.held(batch))[0], to_host(predictions.sizes())
+        covered, sizes = to_host(predictions.covers(batch))[0], to_host(predictions.sizes())
         return _Facts(covered, sizes, None, None, None, *arguments)
     raise UnsupportedError(
         "`set_coverage`",

@@ -266,10 +266,10 @@ class LearnedCombination(PointCombination):
 
     def apply(self, predictions: Any, features: Any = None) -> Point:
         """Return the combination at other instances."""
-        given = self._points(predictions)
-        points = self.learner.points(given)
+        sets = self._points(predictions)
+        points = self.learner.points(sets)
         chosen = features_as_tested(features, self.n_features, predictions)
-        weights = self.fit.weights(points, set_features(given.probs) if chosen is None else chosen)
+        weights = self.fit.weights(points, set_features(sets.probs) if chosen is None else chosen)
         return Point._trusted(mixed(weights[None, ...], points.probs)[0, ...])
 
     def to_dict(self) -> dict[str, Any]:

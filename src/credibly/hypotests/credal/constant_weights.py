@@ -457,8 +457,8 @@ def constant_finding(
 ) -> HypotestResult[WeightsDetails]:
     """Return a test together with the weights that were tested."""
     combination = ConstantCombination(
-        task.points.names, task.given.n_classes, task.n_draws, task.seed, weights=best.weights
+        task.points.names, task.predictions.n_classes, task.n_draws, task.seed, weights=best.weights
     )
-    rows = np.arange(len(task.given))
+    rows = np.arange(len(task.predictions))
     notes = (*task.points.notes, *notes)
     return task.with_weights(result, combination, best.weights, task.points.names, rows, notes)

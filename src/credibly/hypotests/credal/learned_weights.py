@@ -141,7 +141,7 @@ def learned_test(
     task: WeightsTask, features: Any, learner: Learner, split: float | None, cv: int | None, refit: bool
 ) -> HypotestResult[WeightsDetails]:
     """Learn weights, test the combination on instances it was not learned on."""
-    n = len(task.given)
+    n = len(task.predictions)
     require_enough(n, cv)
     if refit and not isinstance(learner, GatingLearner):
         raise UnsupportedError(
@@ -150,7 +150,9 @@ def learned_test(
             f"got refit=True with the {learner.name} learner",
             "Use refit=False, or a light learner.",
         )
-    columns = set_features(task.points.probs) if features is None else check_features(features, task.given)
+    columns = (
+        set_features(task.points.probs) if features is None else check_features(features, task.predictions)
+    )
     points, labels = learner.points(task.points), task.observed.values[0, :]
     lesson = Lesson(points, columns, labels, task.seed, task.codes, task.progress)
     parts, whole = random_parts(n, split, cv, task.seed, task.codes), np.arange(n)
@@ -167,7 +169,7 @@ def learned_test(
         result = fold_result([_resampled(task, fit) for fit in fits])
     combination = LearnedCombination(
         task.points.names,
-        task.given.n_classes,
+        task.predictions.n_classes,
         task.n_draws,
         task.seed,
         learner,
@@ -194,7 +196,7 @@ def learned_test(
 
 def _absent(task: WeightsTask, fits: Sequence[PartFit], what: Literal["learn", "test"]) -> Iterator[str]:
     """Say which classes have no label in a part."""
-    labels, every = to_host(task.observed.values)[0], set(range(task.given.n_classes))
+    labels, every = to_host(task.observed.values)[0], set(range(task.predictions.n_classes))
     absent = sorted(set().union(*(every - set(labels[getattr(fit.part, what)].tolist()) for fit in fits)))
     if absent:
         word = "learned on" if what == "learn" else "tested"
@@ -242,10 +244,10 @@ def _refitted(
     bounds = [statistic.bind(tested) for statistic in task.statistics]
     light = [(fit.part, fit.fit) for fit in fits if isinstance(fit.fit, LinearFit)]
     columns = [fit.columns(points, lesson.features) for _, fit in light]
-    mean = as_float64(as_point(task.given)[0].probs)
+    mean = as_float64(as_point(task.predictions)[0].probs)
     kept = _kept_spread(tested.probs, xp.take(mean, rows, axis=0), seen)
     replicates = Replicates(kept * source.probs + (1.0 - kept) * mean, task.seed)
-    n, k = len(task.given), task.given.n_classes
+    n, k = len(task.predictions), task.predictions.n_classes
     unfinished = 0
 
     def pairs() -> Iterator[tuple[Array, Classes]]:

@@ -47,7 +47,7 @@ HYPOTHESES = {
 class SetTask:
     """Sets and one label per instance."""
 
-    given: ClassPredictions
+    predictions: ClassPredictions
     observed: Classes
     points: Points
     codes: HostArray | None  # (n,) clusters of the rows; None where all are independent

@@ -217,15 +217,15 @@ def tested_weights(
 
 def _mean_test(task: WeightsTask, weights: Weights) -> HypotestResult[WeightsDetails]:
     """Test the mean of every set, on all instances: nothing is learned."""
-    result = task.calibration(task.given, task.observed, task.codes)
+    result = task.calibration(task.predictions, task.observed, task.codes)
     a = len(task.points.names)
     # members may come with weights, and their mean uses them; draws of a Dirichlet follow its weights
-    member_weights = task.given.weights if isinstance(task.given, Ensemble) else None
+    member_weights = task.predictions.weights if isinstance(task.predictions, Ensemble) else None
     equal = np.full(a, 1.0 / a) if member_weights is None else to_host(as_float64(member_weights))
-    notes = task.points.notes if member_weights is None else task.given.notes
+    notes = task.points.notes if member_weights is None else task.predictions.notes
     if weights != "mean":
         notes = (*notes, "all points of every set are equal: nothing to learn, all instances are tested")
-    combination, rows = MeanCombination(), np.arange(len(task.given))
+    combination, rows = MeanCombination(), np.arange(len(task.predictions))
     return task.with_weights(result, combination, equal, task.points.names, rows, notes)
 
 
@@ -233,7 +233,7 @@ def _refits(sets: SetTask, weights: Weights, learner: Learner, chosen: Sequence[
     """Tell whether replicates are fitted again where the caller does not say: where that is quick."""
     if weights == "constant":
         sums = all(statistic.traits.reduction == "sum" for statistic in chosen)
-        return sums or len(sets.given) <= _REFIT_PAIRS
+        return sums or len(sets.predictions) <= _REFIT_PAIRS
     return weights == "learned" and isinstance(learner, GatingLearner) and sets.codes is None
 
 

@@ -141,7 +141,7 @@ def witness_test(
     """
     report = as_progress(progress)
     sets = SetTask.of(predictions, labels, n_draws, clusters, blocks, rng)
-    columns = None if features is None else check_features(features, sets.given)
+    columns = None if features is None else check_features(features, sets.predictions)
     return tested_witness(sets, columns, report)
 
 
@@ -197,7 +197,9 @@ def tested_witness(
     blank = np.zeros(scores.columns.shape[2])
     slopes = tuple(regression(scores, labels, penalty, blank) for penalty in PENALTIES)
     # notes about corners concern weights; a witness knows the whole set
-    notes = sets.points.notes if isinstance(sets.given, Ensemble | Dirichlet) else sets.given.notes
+    notes = (
+        sets.points.notes if isinstance(sets.predictions, Ensemble | Dirichlet) else sets.predictions.notes
+    )
     return HypotestResult(
         name="witness_test",
         hypothesis=TRUTH_IN_SET[condition],

@@ -449,12 +449,12 @@ class LabelSource:
     def pose(self, rows: Dataset) -> Dataset:
         """Return the rows as replicates see them: draws pooled with their labels, labels in cells."""
         if isinstance(rows.predictions, Samples):
-            changed = self._own(rows) if self.predictions is not None else None
+            changed = self._source_of(rows) if self.predictions is not None else None
             assert changed is None or isinstance(changed, Samples)
             return as_pools(rows, self.seed, shared=self.members is not None, changed=changed)
         return in_cells(rows) if isinstance(rows.predictions, Quantiles) else rows
 
-    def _own(self, rows: Dataset) -> Predictions:
+    def _source_of(self, rows: Dataset) -> Predictions:
         """Return what the labels of these rows are drawn from."""
         if self.predictions is None:
             return rows.predictions
@@ -465,7 +465,7 @@ class LabelSource:
         """Return the labels of rows that `pose` returned; they do not depend on how rows are cut."""
         if isinstance(rows.predictions, Pool):
             return drawn_choices(rows.predictions, self.seed, self.members, rows.start)
-        drawn_from = self._own(rows)
+        drawn_from = self._source_of(rows)
         if isinstance(drawn_from, Quantiles):
             if self.predictions is None:
                 return drawn_cells(drawn_from, self.seed, rows.start)
