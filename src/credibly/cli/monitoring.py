@@ -34,6 +34,7 @@ def monitor_file(typed: Typed) -> None:
     for target in (typed.state, typed.out, typed.metrics):
         if target is not None:
             require_elsewhere(target, typed.file, typed.labels)
+    state = _StateFile(typed.state)
     monitor = _opened(typed)
     size = -1
     while True:
@@ -41,7 +42,7 @@ def monitor_file(typed: Typed) -> None:
             size = _size(typed.file) if typed.follow else size
             data = _settled(typed, output if not monitor.n else Output(quiet=True), size)
             if data is not None:
-                _take_new_rows(monitor, data, typed)
+                _take_new_rows(monitor, data, typed, state)
                 _write(monitor.result(), typed)
         if not typed.follow or (typed.fail_on is not None and monitor.alarm):
             break
@@ -53,6 +54,30 @@ def monitor_file(typed: Typed) -> None:
         _show(result, output)
     if typed.fail_on is not None and result.alarm:
         raise Exit(codes.CONFLICT)
+
+
+class _StateFile:
+    """Where the state is saved, by one run at a time."""
+
+    def __init__(self, path: Path | None) -> None:
+        self.path = path
+        self._seen = self._written()
+
+    def save(self, monitor: Monitor) -> None:
+        """Save the state, unless another run has done so since this one read or saved it."""
+        if self.path is None:
+            return
+        if self._written() != self._seen:
+            remedy = "Run it again: it goes on from there. Two runs at a time need a state each."
+            raise InputError(f"'{self.path}'", "must belong to one run", "another has just saved it", remedy)
+        monitor.save(self.path)
+        self._seen = self._written()
+
+    def _written(self) -> tuple[int, int] | None:
+        if self.path is None or not self.path.exists():
+            return None
+        stat = self.path.stat()
+        return stat.st_ino, stat.st_mtime_ns
 
 
 def _opened(typed: Typed) -> Monitor:
@@ -74,17 +99,20 @@ def _opened(typed: Typed) -> Monitor:
 
 
 def _settled(typed: Typed, output: Output, size: int) -> Dataset | None:
-    """Return what the file holds; None if it grew while it was read, as its last line may then be half."""
+    """Return what the file holds; if it grew while it was read, without what may be half written."""
     try:
         data = labelled(typed.file, typed, output)
     except CrediblyError:
         if typed.follow and _size(typed.file) != size:
             return None
         raise
-    return None if typed.follow and _size(typed.file) != size else data
+    if not typed.follow or _size(typed.file) == size:
+        return data
+    # a file that always grows is read as well, but a cluster is never cut
+    return data.rows(slice(0, len(data) - 1)) if data.clusters is None and len(data) > 1 else None
 
 
-def _take_new_rows(monitor: Monitor, data: Dataset, typed: Typed) -> None:
+def _take_new_rows(monitor: Monitor, data: Dataset, typed: Typed, state: _StateFile) -> None:
     """Pay the rows that this file had not when it was last read; save after every batch."""
     kept = typed.file != "-"
     name = typed.file if is_remote(typed.file) else str(Path(typed.file).resolve())
@@ -104,8 +132,7 @@ def _take_new_rows(monitor: Monitor, data: Dataset, typed: Typed) -> None:
         monitor.update(data.rows(rows))
         if kept:
             monitor.positions[name] = [rows.stop, _digest(data, rows.stop - 1)]
-        if typed.state is not None:
-            monitor.save(typed.state)
+        state.save(monitor)
 
 
 def _digest(data: Dataset, row: int) -> str:
@@ -118,15 +145,17 @@ def _size(file: str) -> int:
 
 
 def _has_grown(file: str, size: int) -> bool:
-    """Tell whether a file has changed and ends with a whole line, if it is text."""
+    """Tell whether a file has changed and, if it is text, has rows and ends with a whole line."""
     path = Path(file)
     if _size(file) in (0, size):
         return False
-    if path.suffix.lower() not in (".csv", ".tsv", ".jsonl"):
+    text = path.suffix.lower()
+    if text not in (".csv", ".tsv", ".jsonl"):
         return True
     with path.open("rb") as opened:
+        rows = text == ".jsonl" or bool(opened.readline() and opened.read(1))  # more than a header
         opened.seek(-1, 2)
-        return opened.read(1) == b"\n"
+        return rows and opened.read(1) == b"\n"
 
 
 def _write(result: MonitorResult, typed: Typed) -> None:

@@ -18,6 +18,7 @@ import dataclasses
 import json
 import math
 import os
+import zlib
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -399,7 +400,7 @@ class Monitor:
             raise InputError("the state", f"must say {FORMAT!r}", f"got {state.get('format')!r}", _WRITTEN)
         try:
             return cls._of(copy.deepcopy(state))
-        except (LookupError, TypeError, AttributeError) as error:
+        except (LookupError, TypeError, AttributeError, ValueError) as error:
             raise InputError(
                 "the state", "must be whole", f"{type(error).__name__}: {error}", _WRITTEN
             ) from error
@@ -430,7 +431,9 @@ class Monitor:
         Path
             The file written.
         """
-        return write_text_atomically(path, json.dumps(self.state()) + "\n", overwrite=True)
+        state = self.state()
+        text = json.dumps({**state, "checksum": _checksum(state)})
+        return write_text_atomically(path, text + "\n", overwrite=True)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Monitor:
@@ -446,7 +449,13 @@ class Monitor:
         Monitor
             It goes on to the same numbers.
         """
-        return cls.from_state(read_json_object(path))
+        state = read_json_object(path)
+        checksum = state.pop("checksum", None)
+        made = cls.from_state(state)
+        if checksum != _checksum(state):
+            remedy = "Take an earlier copy, or begin another state."
+            raise InputError(f"'{path}'", "must be as it was saved", "its checksum does not fit", remedy)
+        return made
 
     # ---- inside
 
@@ -580,6 +589,10 @@ class Monitor:
 
 def _same(chunk: Dataset) -> Dataset:
     return chunk
+
+
+def _checksum(state: Mapping[str, Any]) -> int:
+    return zlib.crc32(json.dumps(state).encode())
 
 
 def _exp(log: float) -> float:

@@ -96,6 +96,26 @@ def test_a_file_that_lost_rows_is_refused_and_another_file_goes_on(
     assert cr.Monitor.load("state.json").n == 1100
 
 
+def test_two_runs_at_a_time_do_not_write_over_each_other(
+    stream: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("other.csv").write_text("cat,dog,bird,y,site\n" + rows(300, 1.0, 9))
+    words, began = ["--state", "state.json", *READ], []
+
+    def read(*arguments: object) -> object:
+        if not began:
+            began.append(True)
+            assert main(["monitor", "other.csv", *words]) == 0  # begins later, ends sooner
+        return labelled(*arguments)
+
+    monkeypatch.setattr("credibly.cli.monitoring.labelled", read)
+    assert main(["monitor", "stream.csv", *words]) == 2
+    assert "must belong to one run; another has just saved it" in capsys.readouterr().err
+    assert cr.Monitor.load("state.json").n == 300
+    assert main(["monitor", "stream.csv", *words]) == 0
+    assert cr.Monitor.load("state.json").n == 800
+
+
 def test_settings_of_the_state_cannot_be_changed(stream: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = ["monitor", "stream.csv", "--state", "state.json", *READ]
     assert main([*words, "--level", "0.01"]) == 0
@@ -118,6 +138,33 @@ def test_a_line_that_is_half_written_waits(stream: Path) -> None:
     assert not _has_grown(str(stream), size)
     append(stream, "at,a\n")
     assert _has_grown(str(stream), size)
+
+
+def test_a_header_without_rows_waits(stream: Path) -> None:
+    stream.write_text("cat,dog,bird,y,site\n")
+    assert not _has_grown(str(stream), -1)
+    append(stream, "0.5,0.3,0.2,cat,a\n")
+    assert _has_grown(str(stream), -1)
+
+
+def test_a_file_that_grows_whenever_it_is_read_is_taken_in_but_for_its_last_row(
+    stream: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = []
+
+    def read(*arguments: object) -> object:
+        data = labelled(*arguments)
+        append(stream, rows(1, 1.0, len(data)))
+        seen.append(len(data))
+        if len(seen) == 4:
+            raise KeyboardInterrupt
+        return data
+
+    monkeypatch.setattr("credibly.cli.monitoring.labelled", read)
+    words = ["monitor", "stream.csv", "--state", "state.json", *READ, "--follow", "--every", "0.01"]
+    assert main(words) == 130
+    assert seen == [500, 501, 502, 503]
+    assert cr.Monitor.load("state.json").n == 501  # the third look, without its last row
 
 
 def test_a_file_that_grows_while_it_is_read_is_read_again(

@@ -453,6 +453,22 @@ def test_files_that_hold_no_state_are_refused(tmp_path: Path) -> None:
             cr.Monitor.from_state(part)
 
 
+def test_a_state_that_was_damaged_or_edited_is_refused(tmp_path: Path) -> None:
+    path = fed(300).save(tmp_path / "state.json")
+    text = path.read_text()
+    for old, new in (
+        ('"rows": 300', '"rows": 30'),
+        ('"since": null', '"since": 5'),
+        (', "checksum"', ', "other"'),
+    ):
+        assert old in text
+        path.write_text(text.replace(old, new, 1))
+        with pytest.raises(cr.InputError, match="its checksum does not fit"):
+            cr.Monitor.load(path)
+    path.write_text(text)
+    assert cr.Monitor.load(path).state() == fed(300).state()
+
+
 def test_classes_must_stay_what_and_where_they_were() -> None:
     probs, labels = stream(100)
     monitor = cr.Monitor()
