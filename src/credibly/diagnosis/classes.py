@@ -22,9 +22,9 @@ from credibly.hypotests.calibration.lattice import Attribute
 from credibly.hypotests.resampling.loop import label_tiles
 from credibly.hypotests.resampling.replicates import Replicates
 from credibly.predictions import Classes, Confidence, LabelCounts, Point
-from credibly.recalibrate.crossfit import cross_fitted
 from credibly.recalibrate.files import named_recalibration
 from credibly.recalibrate.fit_data import FitData, fit_data
+from credibly.recalibrate.folds import cross_fitted
 from credibly.recalibrate.scores import scores_of
 
 PARTS = 10

@@ -12,8 +12,7 @@ from credibly.evaluation.rows import has_counts, random_part
 from credibly.evaluation.work import DRAWN_LABELS, IN_CLUSTERS, NOT_ASKED, Part, Stage, Work
 from credibly.predictions import Dirichlet, Ensemble, Rows
 from credibly.raters import ignorance
-from credibly.recalibrate.crossfit import cross_fitted
-from credibly.recalibrate.folds import fold_members
+from credibly.recalibrate.folds import cross_fitted, fold_members
 from credibly.recalibrate.ignorance import IgnoranceCalibration
 from credibly.results.ignorance import Ignorance
 from credibly.results.tests import Word

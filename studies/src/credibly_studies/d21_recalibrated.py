@@ -16,8 +16,7 @@ from credibly.recalibrate import (
     TemperatureScaling,
     VectorScaling,
 )
-from credibly.recalibrate.crossfit import stitched
-from credibly.recalibrate.folds import fold_members
+from credibly.recalibrate.folds import fold_members, stitched
 from credibly_studies.inputs import public_arrays
 
 PENALTIES = (0.1, 1.0, 10.0)

@@ -10,7 +10,7 @@ from credibly.evaluation import shown
 from credibly.plots import Picture, picture
 from credibly.predictions import ClassPredictions, LabelCounts
 from credibly.raters import decompose_disagreement, decompose_loss
-from credibly.recalibrate.changes import rater_changes
+from credibly.recalibrate.comparison import rater_changes
 from credibly.results.decompositions import LossDecomposition
 from credibly.results.estimates import Estimate
 from credibly.statistics import accuracy

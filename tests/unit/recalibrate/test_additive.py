@@ -10,9 +10,8 @@ from scipy.optimize import minimize
 from scipy.special import log_softmax, logsumexp
 
 import credibly as cr
-from credibly.recalibrate.crossfit import cross_fitted
 from credibly.recalibrate.fit_data import fit_data
-from credibly.recalibrate.folds import fold_members
+from credibly.recalibrate.folds import cross_fitted, fold_members
 from recalibrations import draw, members, world
 
 BIAS = np.array([1.0, 0.0, -0.5])

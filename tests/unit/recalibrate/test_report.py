@@ -71,7 +71,7 @@ def test_paired_intervals_cover() -> None:
     truth = ((probs - before) ** 2).sum(axis=1)  # expected loss of `before` minus that of `probs`
     rng = np.random.default_rng(1)
     missed = 0
-    from credibly.recalibrate.changes import statistic_changes
+    from credibly.recalibrate.comparison import statistic_changes
 
     for _ in range(200):
         rows = rng.integers(0, 400, size=400)
