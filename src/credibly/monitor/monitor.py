@@ -27,6 +27,7 @@ from typing import Any
 import numpy as np
 from scipy.special import logsumexp
 
+from credibly._arrays.checks import require_integer
 from credibly._arrays.errors import InputError, UnsupportedError, one_of, require, require_type
 from credibly._arrays.namespace import HostArray, is_array, to_host
 from credibly._arrays.philox import Seed, as_seed
@@ -120,17 +121,11 @@ class Monitor:
         rng: Any = 0,
     ) -> None:
         require_level(level, remedy="Write 0.05 for one false alarm in twenty monitors.")
-        require(
-            isinstance(processes, int) and not isinstance(processes, bool) and processes >= 1,
-            "must be a whole number, at least 1",
-            "Use 1, or the largest number of batches that wait for labels at the same time.",
-            processes=processes,
-        )
         self.level = float(level)
         if hypothesis is not None:
             one_of("`hypothesis`", hypothesis, HYPOTHESES)
         self._wanted = hypothesis
-        self._number = processes
+        self._number = require_integer(processes, "processes", 1)
         self._seed: Seed = as_seed(rng)
         self._book: Book | None = None
         self._classes: tuple[str, ...] | None = None

@@ -11,7 +11,7 @@ from credibly import predictions as kinds
 from credibly._arrays.errors import require
 from credibly._arrays.namespace import HostArray, is_array, to_host
 from credibly.monitor.process import cluster_codes
-from credibly.predictions import Dataset, LabelCounts, Predictions, Samples, as_rows
+from credibly.predictions import Confidence, Dataset, LabelCounts, Predictions, Samples, as_rows
 
 
 @dataclasses.dataclass
@@ -108,6 +108,8 @@ def _read(written: dict[str, Any]) -> Predictions:
         for name, value in written.items()
         if name != "kind"
     }
+    if kind is Confidence:
+        return Confidence(fields["probs"][:, 1])
     axes = fields[kind.row_fields[0]].ndim
     if "member_axis" in kind.__dataclass_fields__ and (kind is Samples or axes == kind.axes_with_members):
         fields["member_axis"] = 1

@@ -7,6 +7,7 @@ import math
 from pathlib import Path
 from typing import NamedTuple
 
+from credibly._arrays.notes import counted
 from credibly.results.base import Result
 from credibly.results.tests import Word
 
@@ -196,9 +197,10 @@ class MonitorResult(Result):
         """Say what was found in one or two sentences."""
         needed = f"an alarm needs {self.processes / self.level:g}"
         if not self.alarm:
-            return f"No conflict found in {self.n} rows (e-value {evidence_text(self.evalue)}; {needed})."
+            seen = counted(self.n, "row")
+            return f"No conflict found in {seen} (e-value {evidence_text(self.evalue)}; {needed})."
         if self.impossible and self.largest < self.processes / self.level:
-            count = f"{self.impossible} label{'s' * (self.impossible > 1)}"
+            count = counted(self.impossible, "label")
             return f"Alarm: {count} had a stated probability of 0. If it was rounded to 0, state a small one."
         began = "" if self.since is None else f" The fault began near row {self.since}."
         what = f" It looks {self._what()}." if self.where else ""

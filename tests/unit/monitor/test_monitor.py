@@ -176,6 +176,8 @@ def test_batches_are_paid_in_the_order_of_their_predictions() -> None:
         (cr.Quantiles([[0.0, 1.0], [0.5, 2.0]], [0.2, 0.8]), [0.3, 5.0]),
         (cr.PredictionSets([[True, False], [True, True]], 0.9), [0, 1]),
         (PredictionIntervals([0.0, 1.0], [1.0, np.inf], 0.9), [0.3, 5.0]),
+        (cr.Confidence([0.3, 0.9]), [0, 1]),
+        (cr.Dirichlet([[[2.0, 3.0], [1.0, 4.0]]] * 2, member_axis=1).given([[1, 0], [0, 2]]), [0, 1]),
         (cr.Point([[0.5, 0.5], [0.2, 0.8]]), cr.LabelCounts([[2, 1], [0, 3]])),
     ],
     ids=lambda one: type(one).__name__,
@@ -381,6 +383,8 @@ def test_a_monitor_without_rows_says_so_calmly() -> None:
     )
     assert cr.Monitor.from_state(monitor.state()).state() == monitor.state()
     assert "0 rows" in repr(monitor)
+    monitor.update([[0.4, 0.6]], [1])
+    assert "in 1 row (" in repr(monitor)
 
 
 def test_bad_input_is_refused() -> None:
