@@ -22,7 +22,7 @@ from credibly.predictions import Dataset
 from credibly.recalibrate import Recalibration, recalibration_report
 from credibly.recalibrate import load as load_recalibration
 from credibly.recalibrate.files import named_recalibration, names_for
-from credibly.results.estimates import Estimate
+from credibly.results.estimates import interval_of
 from credibly.results.recalibration import Change, RecalibrationReport
 from credibly.results.tests import HypotestResult
 
@@ -224,16 +224,11 @@ def _row(change: Change) -> tuple[Cell, ...]:
         change.after.value,
         difference.value,
         difference.stderr,
-        _interval(difference),
+        interval_of(difference),
         _pvalue(change.test_before),
         _pvalue(change.test_after),
         difference.n,
     )
-
-
-def _interval(estimate: Estimate) -> tuple[float, float] | None:
-    refused = estimate.interval_refusal is not None or estimate.stderr is None
-    return None if refused else estimate.interval(0.95)
 
 
 def _pvalue(result: HypotestResult | None) -> float | None:

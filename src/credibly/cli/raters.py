@@ -14,7 +14,7 @@ from credibly.raters import agreement, decompose_disagreement, decompose_loss, i
 from credibly.results.agreement import Agreement
 from credibly.results.base import SCHEMA_VERSION
 from credibly.results.decompositions import DisagreementDecomposition, LossDecomposition
-from credibly.results.estimates import Estimate
+from credibly.results.estimates import Estimate, interval_of
 from credibly.results.ignorance import Ignorance, RaterDetails
 from credibly.results.tests import HypotestResult
 
@@ -120,6 +120,13 @@ def _decomposed(data: Rows, n_bins: int, weights: str) -> tuple[LossDecompositio
 
 
 def _row(part: str, name: str | None, estimate: Estimate, plugin: float | None) -> tuple[Cell, ...]:
-    refused = estimate.interval_refusal is not None
-    interval = None if refused else estimate.interval(0.95)
-    return part, name, estimate.name, estimate.value, estimate.stderr, interval, plugin, estimate.n
+    return (
+        part,
+        name,
+        estimate.name,
+        estimate.value,
+        estimate.stderr,
+        interval_of(estimate),
+        plugin,
+        estimate.n,
+    )

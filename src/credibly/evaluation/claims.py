@@ -10,13 +10,13 @@ from credibly._arrays.binomial import binomial_pvalue
 from credibly.evaluation.commands import ends_command, groups_command
 from credibly.evaluation.effect_sentences import Facts
 from credibly.evaluation.findings import FEW, Finding, Headline
-from credibly.evaluation.questions import interval_of
 from credibly.evaluation.words import Verdict, Word, evidence, worst_first
 from credibly.evaluation.work import NOT_ASKED, Stage, Work
 from credibly.hypotests.calibration.set_coverage import coverage_of
 from credibly.predictions import PredictionIntervals, PredictionSets, Rows
 from credibly.results.certificates import Certificate
 from credibly.results.coverage import SetCoverage, Strata
+from credibly.results.estimates import interval_of
 from credibly.results.tests import HypotestResult
 
 MARGINAL = "set_coverage"

@@ -20,7 +20,6 @@ from credibly.evaluation.questions import (
     BEYOND_REPAIR,
     coverage_bound,
     effect_facts,
-    interval_of,
     questions,
     untested_questions,
 )
@@ -31,6 +30,7 @@ from credibly.hypotests import plan_labels
 from credibly.hypotests.calibration.certificate import average_gaps
 from credibly.predictions import ClassPredictions, Dataset, InMemory, RealPredictions, Rows
 from credibly.predictions.confidence import OUTCOMES
+from credibly.results.estimates import interval_of
 from credibly.statistics import confidence_gap
 from credibly.statistics.kernels import spaced
 

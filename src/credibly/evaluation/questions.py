@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from scipy.special import bdtr
 
-from credibly._arrays.errors import UnsupportedError
 from credibly._arrays.namespace import to_host
 from credibly.diagnosis import Diagnosis, Effect
 from credibly.evaluation.commands import fit_command
@@ -23,7 +22,7 @@ from credibly.predictions import Confidence, Ensemble, Point, RealPredictions, R
 from credibly.predictions.top_lists import is_open, more_options
 from credibly.results.certificates import Certificate
 from credibly.results.curves import EnvelopeCurve, SpreadCurve
-from credibly.results.estimates import Estimate
+from credibly.results.estimates import interval_of
 from credibly.results.numbers import percents
 from credibly.statistics import picp
 from credibly.statistics.spread import NO_SPREAD
@@ -35,15 +34,6 @@ _SEEN = {
 """Cases of a headline without a single clear effect, and those of the question what is wrong."""
 BEYOND_REPAIR = ("inverted", "labels off by a row")
 """Faults of the data, which no recalibration repairs."""
-
-
-def interval_of(estimate: Estimate) -> tuple[float, float] | None:
-    """Return the interval of an estimate; None where it refuses one."""
-    try:
-        low, high = estimate.interval()
-    except UnsupportedError:
-        return None
-    return float(low), float(high)
 
 
 def _label_facts(classes: Sequence[str], place: int | None) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from credibly.results.audit import AuditGroup, AuditResult
 from credibly.results.base import require_level
 from credibly.results.combinations import LocalDeviations
 from credibly.results.coverage import SetCoverage
-from credibly.results.estimates import Estimate, RootEstimate
+from credibly.results.estimates import interval_of
 from credibly.results.recalibration import RecalibrationReport
 from credibly.selection.real_models import ScoreRanking
 
@@ -167,7 +167,7 @@ def recalibration_changes(report: RecalibrationReport, statistic: str | None = N
         name: method.changes[chosen] for name, method in report.methods.items() if chosen in method.changes
     }
     difference = np.array([change.difference.value for change in changes.values()])
-    ends = np.array([interval_or_nan(change.difference) for change in changes.values()])
+    ends = np.array([interval_of(change.difference) or (np.nan, np.nan) for change in changes.values()])
     best, has_interval = int(np.argmin(difference)), np.isfinite(ends[:, 0])
     name, change = list(changes.items())[best]
     interval = f" (95 % interval of the change {ranges(*ends[best : best + 1].T)[0]})"
@@ -236,13 +236,6 @@ def _differences(
         axes=listed(names),
         key_below=0.3,
     )
-
-
-def interval_or_nan(estimate: Estimate) -> tuple[float, float]:
-    """Return the interval; NaN where it is refused."""
-    refused = estimate.interval_refusal is not None
-    refused |= estimate.stderr is None and not isinstance(estimate, RootEstimate)  # a root has its square's
-    return (np.nan, np.nan) if refused else estimate.interval()
 
 
 @draws(LocalDeviations, "regions")

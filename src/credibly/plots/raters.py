@@ -14,9 +14,9 @@ from credibly._arrays.notes import counted
 from credibly.evaluation import shown
 from credibly.plots.bins import Bins
 from credibly.plots.drawing import Style
-from credibly.plots.groups import interval_or_nan
 from credibly.plots.pictures import Mark, Picture, as_model, draws, mark, ranges
 from credibly.results.decompositions import DisagreementDecomposition, LossDecomposition
+from credibly.results.estimates import interval_of
 from credibly.results.ignorance import Ignorance
 
 
@@ -66,7 +66,9 @@ def loss_map(parts: LossDecomposition | Mapping[str, LossDecomposition]) -> Pict
     """
     named = dict(parts) if isinstance(parts, Mapping) else {"model": parts}
     pairs = ((model.calibration_error, model.dispersion_error) for model in named.values())
-    errors = np.array([[(part.value, *interval_or_nan(part)) for part in pair] for pair in pairs])
+    errors = np.array(
+        [[(part.value, *(interval_of(part) or (np.nan, np.nan))) for part in pair] for pair in pairs]
+    )
     values = errors[..., 0]
     squares = values * np.abs(values)
     best = int(np.argmin(squares.sum(axis=1)))

@@ -34,7 +34,7 @@ from credibly.raters.spread_test import (
     tested_mean,
     tested_spread,
 )
-from credibly.results.estimates import Estimate, Estimates
+from credibly.results.estimates import Estimate, Estimates, interval_of
 from credibly.results.ignorance import Ignorance, SizeBins, SpreadDetails
 from credibly.results.tests import with_details
 
@@ -164,7 +164,7 @@ def _by_size(stated: HostArray, supported: HostArray, n_bins: int) -> SizeBins:
         Estimate("", float(supported[part].mean()), n=part.size, **mean_error(supported[part]))
         for part in rows
     ]
-    ends = [part.interval() if part.has_interval else (np.nan, np.nan) for part in parts]
+    ends = [interval_of(part) or (np.nan, np.nan) for part in parts]
     low, high = np.array(ends, dtype=np.float64).T
     return SizeBins(
         edges=edges,

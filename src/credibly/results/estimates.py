@@ -207,6 +207,14 @@ class RootEstimate(Estimate):
         return f"{self.name} {self.value:.6g}{' (below zero)' if self.value < 0 else ''} (n = {self.n})"
 
 
+def interval_of(estimate: Estimate) -> tuple[float, float] | None:
+    """Return the 95 % interval of an estimate; None where it refuses one."""
+    if not estimate.has_interval:
+        return None
+    low, high = estimate.interval()
+    return float(low), float(high)
+
+
 @dataclasses.dataclass(frozen=True)
 class Estimates(Result):
     """One number with its standard error per class.

@@ -10,7 +10,7 @@ import numpy as np
 
 from credibly._arrays.namespace import HostArray
 from credibly.results.base import Result, require_level
-from credibly.results.estimates import Estimate, Estimates
+from credibly.results.estimates import Estimate, Estimates, interval_of
 from credibly.results.numbers import p_is
 from credibly.results.tests import Details, HypotestResult, Word
 
@@ -215,7 +215,7 @@ class Ignorance(Result):
         return {
             "stated": self.stated_share.value,
             "supported": share.value,
-            "interval": tuple(map(float, share.interval())) if share.has_interval else None,
+            "interval": interval_of(share),
             "word": self.verdict(level),
             "pvalue": self.test.deciding_pvalue,
             "why": self.test.why_not(level),
