@@ -140,7 +140,8 @@ def to_array(entry: Any, name: str, path: str) -> Array:
             f"`{name}`",
             "must hold numbers (or one list of strings)",
             "it holds null, text or objects among them",
-            "Write NaN as NaN, and leave out what is not a number.",
+            "Write NaN as NaN, and leave out what is not a number. A log of a language model needs "
+            '{"confidence": 0.8, "correct": true}, or {"options": [...], "answer": ..., "logprobs": [...]}.',
         )
     return array
 

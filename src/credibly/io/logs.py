@@ -19,7 +19,7 @@ import sys
 import zipfile
 import zlib
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import IO, Any
 
@@ -37,12 +37,16 @@ _LONGEST = 80
 INSPECT_VERSIONS = (1, 2)
 TOKENS = "tokens"
 """Source of a confidence that is the product of the probabilities of the answer's tokens."""
-_TRUTH_WORDS = ("correct_answer", "target", "gold", "ideal", "answer_key", "answerKey")
+_TRUTH_WORDS = (
+    "correct_answer", "target", "gold", "ideal", "answer_key", "answerKey", "reference", "ground_truth"
+)  # fmt: skip
 ANSWER_WORDS = (*_TRUTH_WORDS, "answer_index", "answer", "label")
 _CHOSEN_WORDS = ("prediction", "predicted", "model_answer", "response", "output")
 CORRECT_WORDS = ("correct", "is_correct", "right", "judges")
 _NO_VERDICT = {"", "na", "n/a", "nan", "none", "not attempted", "unanswered", "abstained", "refused"}
-CONFIDENCE_WORDS = ("confidence", "stated_confidence", "verbalized_confidence", "p_correct", "p_true")
+CONFIDENCE_WORDS = (
+    "confidence", "stated_confidence", "verbalized_confidence", "confidence_score", "p_correct", "p_true"
+)  # fmt: skip
 JUDGED_WORDS = ("probability", "prob")
 """What states a confidence if the record also says whether the answer is right."""
 _OPTION_WORDS = ("options", "choices")
@@ -59,7 +63,7 @@ class Question:
     """What a log says of one question, as far as it is needed; what it does not say is None.
 
     `logprobs` has one entry per option: a number, a list of numbers of its tokens, or None where it is not
-    listed; `tokens` are the probabilities of first tokens by their text, of which options are picked.
+    listed; `tokens` are first tokens and their probabilities, of which options are picked.
     `answer` is the right option or answer, `correct` what the answer was judged to be, by one judge or
     several. `lengths` are those of the options as text, `member` tells requests for one question apart,
     `others` is the probability of listed tokens that are no option, and `before` how many tokens come before
@@ -69,7 +73,7 @@ class Question:
     id: Any = None
     options: list[str] | None = None
     logprobs: list[Any] | None = None
-    tokens: dict[str, float] | None = None
+    tokens: tuple[list[str], Sequence[float]] | None = None
     chosen: str | None = None
     confidence: Any = None
     source: str | None = None
@@ -164,13 +168,14 @@ def _reader_of(record: Any) -> tuple[str, Callable[[dict[str, Any]], list[Questi
         return "lm-evaluation-harness", _of_harness
     if "instance_id" in keys and "stats" in keys:
         return "HELM", _of_helm
-    if "scores" in keys and "output" in keys and "epoch" in keys:
+    if "epoch" in keys and "output" in keys and not keys.isdisjoint(("scores", "messages", "error")):
         return "Inspect", _of_inspect
     body, wrapped = _body(record), "custom_id" in keys and ("response" in keys or "error" in keys)
-    named = str(body.get("object", "")).startswith(("chat.completion", "text_completion"))
+    kind = str(body.get("object", ""))
+    named = kind.startswith(("chat.completion", "text_completion"))
     choices = body.get("choices") or ()
     scored = any(isinstance(entry, dict) and "logprobs" in entry for entry in choices)
-    if wrapped or ("choices" in body and (named or scored)):
+    if wrapped or ("choices" in body and (named or scored)) or (kind == "response" and "output" in body):
         return "OpenAI-style responses", _of_response
     if _is_plain(record):
         return "", of_plain
@@ -314,16 +319,24 @@ def _of_harness(record: dict[str, Any]) -> list[Question]:
     question = Question(record["doc_id"], answer=target, filter=record.get("filter"), fields=_fields(doc))
     pairs = [_likelihood(entry) for entry in answers] if isinstance(answers, list) else []
     if pairs and all(entry is not None for entry in pairs):
-        question.logprobs = _compact(pairs)
         texts = _continuations(record.get("arguments"))
+        if "acc_mutual_info" in record:  # the second half has the options without the question
+            pairs, texts = pairs[: len(pairs) // 2], texts[: len(texts) // 2]
+        question.logprobs = compact(pairs)
+        if len(texts) == len(pairs) == 2 and texts[0] == texts[1] and "acc" in record:
+            best = pairs[0] < pairs[1]  # type: ignore[operator]
+            question.answer = int(best == bool(record["acc"]))  # the options stand in the questions
+            return [question]
         if texts and len(texts) != len(pairs):
             raise ValueError(f"it has {len(pairs)} log-likelihoods for {len(texts)} options")
         if texts:
             question.options = _shared(entry.strip() for entry in texts)
             question.lengths = _shared(map(_length, texts))
         return [question]
-    generated = _flat(record["resps"])
-    question.samples = generated if len(generated) > 1 else None
+    generated, filtered = _flat(record["resps"]), _flat(answers)
+    if len(generated) > 1:
+        question.samples = filtered if len(filtered) == len(generated) else generated
+    question.chosen = str(filtered[0]) if len(filtered) == 1 else None
     question.correct = _first(record, ("exact_match", "acc", "correct"))
     question.confidence = record.get("confidence")
     return [question]
@@ -382,18 +395,33 @@ _INSPECT_GRADES = {"C": True, "I": False, "N": None}  # no answer is no verdict
 
 
 def _of_inspect(record: dict[str, Any]) -> list[Question]:
-    score = _object(next(iter(_object(record.get("scores")).values()), None))
+    scores = {name: _object(score) for name, score in _object(record.get("scores")).items()}
+    values = {name: score.get("value") for name, score in scores.items()}
+    for value in [*values.values()]:
+        values |= _object(value)  # of a scorer that gives several values
+    named = (name for name in scores if name not in CONFIDENCE_WORDS)
+    score = scores.get(next(named, ""), {})
     metadata, more = _object(record.get("metadata")), _object(score.get("metadata"))
-    question = Question(record["id"], answer=record.get("target"), fields=_fields(metadata))
+    fields = {**_fields(metadata), **_fields(values)} if len(values) > 1 else _fields(metadata)
+    question = Question(record["id"], answer=record.get("target"), fields=fields)
     question.correct, question.member = score.get("value"), record.get("epoch")
+    if isinstance(question.correct, dict):
+        question.correct = _first(question.correct, CORRECT_WORDS)
     if isinstance(question.correct, str):
         question.correct = _INSPECT_GRADES.get(question.correct, question.correct)
     if record.get("choices"):
         question.options = _shared(chr(65 + at) for at in range(len(record["choices"])))
     choices = _object(record.get("output")).get("choices") or [{}]
+    answer = score.get("answer") if isinstance(score.get("answer"), str) else None
+    question.chosen = answer
     _take_tokens(question, choices[0].get("logprobs"))
-    question.chosen = score.get("answer") if isinstance(score.get("answer"), str) else None
-    question.confidence = _first({**metadata, **more}, CONFIDENCE_WORDS)
+    letters = {spelled(text).upper() for text in (question.chosen, answer) if text}
+    if len(letters) == 2 and all(len(letter) == 1 for letter in letters):
+        told = " and ".join(sorted(letters))
+        raise ValueError(f"its tokens and its score have different answers, {told}: were choices shuffled?")
+    question.chosen = answer
+    stated = _first({**metadata, **more, **values}, CONFIDENCE_WORDS)
+    question.confidence = question.confidence if stated is None else stated
     return [question]
 
 
@@ -409,8 +437,10 @@ def _body(record: Mapping[str, Any]) -> Mapping[str, Any]:
 def _of_response(record: dict[str, Any]) -> list[Question]:
     body = _body(record)
     question = Question(record.get("custom_id", record.get("id", body.get("id"))), fields=_fields(record))
-    _take_plain(question, record)
-    choices = body.get("choices") or []
+    _take_plain(
+        question, {name: entry for name, entry in record.items() if body is not record or name != "choices"}
+    )
+    choices = body.get("choices") or _choices_of(body)
     texts = [(entry.get("message") or {}).get("content", entry.get("text")) for entry in choices]
     if len(choices) > 1:
         question.samples = texts
@@ -419,6 +449,13 @@ def _of_response(record: dict[str, Any]) -> list[Question]:
         _take_tokens(question, choices[0].get("logprobs"))
         question.chosen = question.chosen or texts[0]
     return [question]  # one that failed states nothing, and is counted
+
+
+def _choices_of(response: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the texts of a response of OpenAI's newer interface as those of the older one."""
+    entries = response.get("output") if response.get("object") == "response" else None
+    parts = [part for entry in entries or () for part in entry.get("content") or () if "text" in part]
+    return [{"text": part["text"], "logprobs": {"content": part.get("logprobs") or []}} for part in parts]
 
 
 def _take_tokens(question: Question, logprobs: Any) -> None:
@@ -448,10 +485,18 @@ def _take_tokens(question: Question, logprobs: Any) -> None:
         _take_answer(question, [next(iter(listed.values())) for _, listed in places])
         return
     letters = {at: _letters(listed) for at, (token, listed) in enumerate(places) if len(spelled(token)) == 1}
+    answered = {at: listed for at, listed in letters.items() if spelled(places[at][0]) == question.chosen}
+    letters = dict(reversed(answered.items())) or letters  # a text may name options before it answers
     at = max(letters, key=lambda place: letters[place], default=0)
     question.chosen = places[at][0]
-    question.tokens = {token: math.exp(number) for token, number in places[at][1].items()}
+    question.tokens = _listed(places[at][1].items())
     question.before = at
+
+
+def _listed(tokens: Iterable[tuple[Any, Any]]) -> tuple[list[str], Sequence[float]]:
+    """Return tokens and their probabilities; a text that comes again takes no more memory."""
+    logs = {sys.intern(str(token)): float(log) for token, log in tokens}
+    return _shared(logs), array("d", map(math.exp, logs.values()))
 
 
 def _letters(listed: Mapping[str, float]) -> int:
@@ -497,13 +542,13 @@ def of_plain(record: dict[str, Any]) -> list[Question]:
     elif isinstance(listed, dict) and question.options is not None and set(listed) <= set(question.options):
         question.logprobs = [listed.get(name) for name in question.options]
     elif isinstance(listed, dict):
-        question.tokens = {str(name): math.exp(float(log)) for name, log in listed.items() if log is not None}
+        question.tokens = _listed((name, log) for name, log in listed.items() if log is not None)
     elif isinstance(first, dict) and "token" in first:
-        question.tokens = {str(entry["token"]): math.exp(float(entry["logprob"])) for entry in listed or ()}
+        question.tokens = _listed((entry["token"], entry["logprob"]) for entry in listed or ())
     elif isinstance(first, dict):
         _take_tokens(question, {"top_logprobs": listed})
     elif isinstance(listed, list):
-        question.logprobs = _compact(listed)
+        question.logprobs = compact(listed)
     return [question]
 
 
@@ -575,7 +620,7 @@ def _shared(values: Iterable[Any]) -> list[Any]:
     return shared
 
 
-def _compact(numbers: list[Any]) -> Any:
+def compact(numbers: list[Any]) -> Any:
     """Return numbers without an object for each, if all are there."""
     return array("d", numbers) if all(isinstance(number, float) for number in numbers) else numbers
 

@@ -18,7 +18,7 @@ import numpy as np
 from credibly._arrays.errors import FileError, InputError, Remedy
 from credibly._arrays.namespace import HostArray
 from credibly._arrays.notes import Note, counted
-from credibly.io.answers import agreement, agreement_note, fallback_notes, read_answers, worded
+from credibly.io.answers import agreement, agreement_note, comparable, fallback_notes, read_answers, worded
 from credibly.io.logs import (
     CONFIDENCE_WORDS,
     CORRECT_WORDS,
@@ -26,6 +26,7 @@ from credibly.io.logs import (
     TOKENS,
     Log,
     Question,
+    compact,
     names_of_places,
     of_plain,
     spelled,
@@ -40,6 +41,8 @@ SOURCES = ("measured", "self-reported", "fallback", "missing")
 """Where a confidence comes from."""
 CLUSTER_WORDS = ("passage", "passage_id", "story_id", "context_id", "article_id")
 """Fields that say which questions share a text."""
+_ENOUGH = 5
+"""Questions without two samples that agree from which on the samples are no answers but texts."""
 
 
 def lay_out(content: Content, read: ReadOptions) -> None:
@@ -66,7 +69,7 @@ def lay_out(content: Content, read: ReadOptions) -> None:
     elif any(question.confidence is not None for question in questions):
         kept = _of_confidences(questions, content, read)
     else:
-        kept = _of_samples(questions, members, content)
+        kept = _of_samples(questions, content)
     if "y" in content.arrays and any(named in question.fields for question in questions):
         content.arrays[named] = content.arrays.pop("y")
     _keep_fields(kept, content, read)
@@ -117,14 +120,15 @@ def _require_one_filter(questions: list[Question]) -> None:
         raise InputError("the log", "must be of one filter", f"it holds {', '.join(filters)}", remedy)
 
 
-def _members_of(questions: list[Question]) -> list[Any] | None:
-    """Return what tells repeated requests apart if every question has each of them once; else None."""
+def _members_of(questions: list[Question], *, complete: bool = True) -> list[Any] | None:
+    """Return what tells repeated requests apart if every question has each, or at most each; else None."""
     names = list(dict.fromkeys(question.member for question in questions))
     if len(names) < 2 or None in names or any(question.id is None for question in questions):
         return None
     ids = Counter(str(question.id) for question in questions)
     pairs = {(str(question.id), question.member) for question in questions}
-    return names if len(pairs) == len(questions) == len(ids) * len(names) else None
+    expected = len(ids) * len(names) if complete else max(len(pairs), len(ids) + 1)
+    return names if len(pairs) == len(questions) == expected else None
 
 
 # --------------------------------------------------------------------------------------------------- options
@@ -140,16 +144,19 @@ def _pick_options(questions: list[Question], content: Content, read: ReadOptions
         if question.tokens is None:
             continue
         exists = names[: len(question.options)] if question.options and read.classes is None else names
+        place = _readings(question.options, question.answer)[0] if question.options else None
+        if place is not None and place < len(exists):  # the text of an option, of which the letter is listed
+            question.answer = exists[place]
         sums: dict[str, float] = {}
-        for token, share in question.tokens.items():
+        for token, share in zip(*question.tokens, strict=True):
             option = spelled(token)
             if option in exists:
                 spellings |= {token} if option in sums else set()
                 sums[option] = sums.get(option, 0.0) + share
         absent += not sums
-        question.options = list(exists)
-        question.logprobs = [math.log(sums[name]) if sums.get(name) else None for name in exists]
-        question.others = max(0.0, min(1.0, sum(question.tokens.values()) - sum(sums.values())))
+        question.options = exists
+        question.logprobs = compact([math.log(sums[name]) if sums.get(name) else None for name in exists])
+        question.others = max(0.0, min(1.0, sum(question.tokens[1]) - sum(sums.values())))
         question.tokens = None
     if spellings:
         content.note(f"several spellings of an option are added, such as {sorted(spellings)[0]!r}")
@@ -171,9 +178,9 @@ def _option_names(questions: list[Question]) -> list[str]:
     if not letters and not most:
         remedy = Remedy("Give `classes=['yes', 'no']`.", "Give `--classes yes,no`.")
         first = next(filter(None, texts), "")
-        rule, evidence = "must be named if answers are no single letters", f"the first is {first[:40]!r}"
+        rule, evidence = "must be named if answers are no capital letters", f"the first is {first[:40]!r}"
         raise InputError("the options", rule, evidence, remedy)
-    seen = {spelled(token) for question in questions for token in question.tokens or ()}
+    seen = {spelled(token) for question in questions if question.tokens for token in question.tokens[0]}
     run = next(at for at in range(27) if chr(65 + at) not in seen)  # a stray I makes no option
     return [chr(65 + at) for at in range(max([most, run, *letters]))]
 
@@ -188,6 +195,10 @@ def _of_options(
     if without:
         content.note(f"{without} of {len(questions)} rows are left out: they have no log-probabilities")
     m, most = len(rows[0]), max(len(question.logprobs or ()) for question in kept)
+    if most == 1 and all(len(question.options or "?") == 1 for question in kept):
+        evidence = "each has one, as if only the right answer had been scored"
+        remedy = "Log what the model answered, and its log-probability with `correct`."
+        raise InputError("the questions", "must have at least two options", evidence, remedy)
     table, others = np.full((len(rows), m, most), -np.inf), np.zeros((len(rows), m))
     has_others, by_tokens = False, 0
     for place, requests in enumerate(rows):
@@ -457,32 +468,57 @@ def _is_right(question: Question, chosen: Any) -> bool:
     return len({_composed(answer).casefold() for answer in pair}) == 1
 
 
-def _of_samples(
-    questions: list[Question], members: list[Any] | None, content: Content
-) -> list[list[Question]]:
+def _of_samples(questions: list[Question], content: Content) -> list[list[Question]]:
     """Lay out the agreement of repeated answers, in one record or in several."""
+    members = _members_of(questions, complete=False)
     rows = _grouped(questions, members)
     if members is not None:
         for requests in rows:
             requests[0].samples = [(question.samples or [question.chosen])[0] for question in requests]
-    first = [requests[0] for requests in rows]
-    kept = [question for question in first if not {*(question.samples or ())} <= {None, ""}]
+    kept = [requests for requests in rows if not {*(requests[0].samples or ())} <= {None, ""}]
     if not kept:
         rule = "must have log-probabilities, confidences or repeated answers"
         remedy = "Log them: `logprobs`, `confidence`, or several `samples` per question."
         raise InputError("the log", rule, "it has none of them", remedy)
-    if len(kept) < len(first):
-        content.note(f"{len(first) - len(kept)} of {len(first)} questions are left out: they have no samples")
-    stated, leaders, ties = agreement([question.samples or [] for question in kept])
+    if len(kept) < len(rows):
+        content.note(f"{len(rows) - len(kept)} of {len(rows)} questions are left out: they have no samples")
+    samples = [requests[0].samples or [] for requests in kept]
+    stated, leaders, ties = agreement(samples)
+    if len(kept) >= _ENOUGH and all(
+        1 < len(replies) < 1.5 / top for replies, top in zip(samples, stated, strict=True)
+    ):
+        evidence = f"in all {len(kept)} questions every sample differs from the others"
+        raise InputError(
+            "the samples", "must be short answers", evidence, "Log the answer that a text ends with."
+        )
     content.arrays["stated"], content.classes = stated, OUTCOMES
-    if all(question.answer is None for question in kept):
-        _judge(kept, content)
+    judged = [_judged(requests, leader) for requests, leader in zip(kept, leaders, strict=True)]
+    first = [requests[0] for requests in kept]
+    if not any(judged) and all(question.answer is None for question in first):
+        _judge(first, content)
     else:
-        same = [_is_right(question, leader) for leader, question in zip(leaders, kept, strict=True)]
-        content.arrays["y"] = np.array(same, dtype=np.int64)
-    content.note(*agreement_note(stated, [len(question.samples or ()) for question in kept], ties))
-    content.meta["provenance"] = {"measured": len(kept), "missing": len(first) - len(kept)}
-    return [[question] for question in kept]
+        right = [
+            2 * sum(outcomes_of([str(verdict) for verdict in verdicts])) >= len(verdicts)
+            if verdicts
+            else _is_right(question, leader)
+            for verdicts, question, leader in zip(judged, first, leaders, strict=True)
+        ]
+        content.arrays["y"] = np.array(right, dtype=np.int64)
+    content.note(*agreement_note(stated, [len(replies) for replies in samples], ties))
+    content.meta["provenance"] = {"measured": len(kept), "missing": len(rows) - len(kept)}
+    return [[question] for question in first]
+
+
+def _judged(requests: list[Question], leader: str) -> list[Any]:
+    """Return the verdicts that the log has on samples that are the most frequent answer."""
+    first = requests[0]
+    each = isinstance(first.correct, list) and len(first.correct) == len(first.samples or ())
+    pairs = (
+        zip(first.samples or (), first.correct, strict=True)
+        if each
+        else ((one.chosen, one.correct) for one in requests)
+    )
+    return [verdict for text, verdict in pairs if verdict is not None and comparable(text) == leader]
 
 
 # ----------------------------------------------------------------------------------- what stands beside them

@@ -73,6 +73,17 @@ def bounds_of_lists(logprobs: Any, others: Any) -> tuple[HostArray, HostArray, H
         )
     rest = np.clip(1.0 - listed - aside, 0.0, 1.0)
     shown = np.where(absent | unlisted, np.inf, known).min(axis=1)
+    if others is None:
+        require_rows(
+            (rest, np.maximum(u, 1), shown),
+            lambda left, number, most: (left > _ROUNDING) & (left > number * most + _ROUNDING),
+            name="logprobs",
+            rule="must list the most probable options",
+            fact=lambda left, number, most: (
+                f"leaves {left:.3g} for {number} unlisted, of at most {most:.3g} each"
+            ),
+            remedy="List the more probable options, or give `others=`.",
+        )
     cap = np.minimum(rest, shown)
     with np.errstate(invalid="ignore", divide="ignore"):
         if others is None:

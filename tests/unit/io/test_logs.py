@@ -61,7 +61,7 @@ def _inspect_sample(at: int) -> dict[str, Any]:
         "target": LETTERS[ANSWERS[at]],
         "metadata": {"subject": "xyx"[at]},
         "output": {"choices": _chat(at)["choices"]},
-        "scores": {"choice": {"value": "C", "answer": "A"}},
+        "scores": {"choice": {"value": "C", "answer": LETTERS[int(np.argmax(PROBS[at]))]}},
     }
 
 
@@ -550,3 +550,205 @@ def test_what_is_no_log_is_read_as_before(tmp_path: Path) -> None:
     assert isinstance(cr.load(path).predictions, cr.Point)
     draws = _lines(tmp_path, [{"samples": [0.1, 0.2, 0.3], "y": 0.2}] * 2, "draws.jsonl")
     assert isinstance(cr.load(draws, kind="samples").predictions, cr.Samples)
+
+
+def test_unconditional_likelihoods_are_no_options(tmp_path: Path) -> None:
+    records = []
+    for at in range(3):
+        record = {**_harness(at), "acc_mutual_info": 1.0}
+        alone = [[str(math.log(0.25)), "False"]] * 4
+        record["filtered_resps"] = [*record["filtered_resps"], *alone]
+        texts = [entry["arg_1"] for entry in record["arguments"].values()]
+        record["arguments"] |= {
+            f"gen_args_{4 + j}": {"arg_0": "", "arg_1": text} for j, text in enumerate(texts)
+        }
+        records.append(record)
+    data = cr.load(_lines(tmp_path, records))
+    assert np.allclose(data.predictions.probs, PROBS)
+    assert data.labels.tolist() == ANSWERS
+
+
+def test_options_that_stand_in_the_question(tmp_path: Path) -> None:
+    records = [
+        {
+            "doc_id": at,
+            "doc": {},
+            "target": "won.",
+            "arguments": [["Ann", " won."], ["Bea", " won."]],
+            "resps": [],
+            "filtered_resps": [[math.log(first), False], [math.log(1 - first), False]],
+            "acc": acc,
+        }
+        for at, (first, acc) in enumerate([(0.3, 1.0), (0.3, 0.0), (0.6, 1.0), (0.6, 0.0)])
+    ]
+    data = cr.load(_lines(tmp_path, records))
+    assert np.allclose(data.predictions.probs[:, 0], [0.3, 0.3, 0.6, 0.6])
+    assert data.labels.tolist() == [1, 0, 0, 1]  # the preferred one if right, else the other
+
+
+def test_the_likelihood_of_the_right_answer_alone_is_no_prediction(tmp_path: Path) -> None:
+    pair = [[-0.5, True]]
+    record = {"doc_id": 0, "doc": {}, "target": " x", "arguments": [["q", " x"]], "resps": [pair]}
+    with pytest.raises(
+        cr.InputError, match="at least two options; each has one, as if only the right answer"
+    ):
+        cr.load(_lines(tmp_path, [{**record, "filtered_resps": pair, "acc": 1.0}]))
+
+
+def _generated(at: int, texts: list[str], filtered: list[Any], right: float) -> dict[str, Any]:
+    own = {"doc_id": at, "doc": {}, "target": "so #### 18", "resps": [texts], "exact_match": right}
+    return {**own, "filtered_resps": filtered, "filter": "extract"}
+
+
+def test_repeated_texts_count_by_the_answers_that_a_filter_extracts(tmp_path: Path) -> None:
+    texts = [f"step {at}" for at in range(4)]
+    extracted = ["18", "18", "20", "18"]
+    data = cr.load(_lines(tmp_path, [{**_generated(0, texts, [extracted], 1.0), "target": "18"}] * 2))
+    assert data.predictions.stated.tolist() == [0.75, 0.75]
+    assert data.labels.tolist() == [1, 1]
+    graded = [_generated(at, extracted, ["18"], right) for at, right in enumerate((1.0, 0.0))]
+    assert cr.load(_lines(tmp_path, graded)).labels.tolist() == [1, 0]  # not the text of the target
+    whole = [_generated(at, texts, ["18"], 1.0) for at in range(5)]
+    with pytest.raises(cr.InputError, match="in all 5 questions every sample differs from the others"):
+        cr.load(_lines(tmp_path, whole))
+
+
+def test_each_sample_may_have_its_verdict(tmp_path: Path) -> None:
+    records = [
+        {"question": "q", "samples": ["a", "b", "a"], "correct": [right, not right, right]}
+        for right in (True, False)
+    ]
+    data = cr.load(_lines(tmp_path, records))
+    assert data.predictions.stated.tolist() == pytest.approx([2 / 3] * 2)
+    assert data.labels.tolist() == [1, 0]
+
+
+def _graded(tmp_path: Path, samples: list[dict[str, Any]]) -> Path:
+    path = tmp_path / "run.json"
+    path.write_text(json.dumps({**_inspect(), "samples": samples}), encoding="utf-8")
+    return path
+
+
+def test_samples_of_inspect_that_failed_are_counted(tmp_path: Path) -> None:
+    failed = {**_inspect_sample(0), "id": 9, "error": {"message": "timeout"}, "output": {"choices": []}}
+    del failed["scores"]
+    data = cr.load(_graded(tmp_path, [failed, *(_inspect_sample(at) for at in range(3))]))
+    assert np.allclose(data.predictions.probs, PROBS)
+    assert any("1 of 4 rows" in note for note in data.notes)
+
+
+def test_tokens_of_shuffled_choices_are_refused(tmp_path: Path) -> None:
+    shuffled = {**_inspect_sample(0), "scores": {"choice": {"value": "I", "answer": "C"}}}
+    with pytest.raises(cr.CrediblyError, match="different answers, A and C: were choices shuffled"):
+        cr.load(_graded(tmp_path, [shuffled]))
+
+
+def test_the_answer_of_a_long_text_is_the_last_letter_that_was_scored(tmp_path: Path) -> None:
+    sample = _inspect_sample(0)
+    content = sample["output"]["choices"][0]["logprobs"]["content"]
+    early = [{**content[0], "top_logprobs": [{"token": letter, "logprob": -1.5} for letter in LETTERS]}]
+    sample["output"] = {"choices": [{"logprobs": {"content": [*early, *content]}}]}
+    assert np.allclose(cr.load(_graded(tmp_path, [sample] * 2)).predictions.probs, PROBS[0])
+
+
+@pytest.mark.parametrize(
+    "scores",
+    [
+        {"both": {"value": {"correct": True, "confidence": 0.3}}},
+        {"confidence": {"value": 0.3}, "match": {"value": "C"}},
+        {"match": {"value": "C"}, "confidence": {"value": 0.3}},
+    ],
+)
+def test_a_confidence_may_be_a_score(tmp_path: Path, scores: dict[str, Any]) -> None:
+    data = cr.load(
+        _graded(tmp_path, [{**_inspect_sample(0), "output": {}, "choices": None, "scores": scores}])
+    )
+    assert data.predictions.stated.tolist() == [0.3]
+    assert data.labels.tolist() == [1]
+
+
+def test_tokens_of_a_text_that_inspect_scored(tmp_path: Path) -> None:
+    content = [{"token": token, "logprob": math.log(0.5)} for token in ("Par", "is")]
+    sample = {**_inspect_sample(0), "choices": None, "target": "Paris, France"}
+    sample |= {"output": {"choices": [{"logprobs": {"content": content}}]}}
+    data = cr.load(_graded(tmp_path, [{**sample, "scores": {"match": {"value": "C", "answer": "Paris"}}}]))
+    assert data.predictions.stated.tolist() == pytest.approx([0.25])
+    assert data.labels.tolist() == [1]
+
+
+def test_epochs_need_not_be_complete_and_keep_their_grades(tmp_path: Path) -> None:
+    own = {"output": {}, "choices": None, "target": "Paris"}
+    answers = [
+        (0, 1, "It is Paris", "C"),
+        (0, 2, "It is Paris", "C"),
+        (0, 3, "Rome", "I"),
+        (1, 1, "Oslo", "I"),
+    ]
+    samples = [
+        {
+            **_inspect_sample(0),
+            **own,
+            "id": at,
+            "epoch": epoch,
+            "scores": {"m": {"value": grade, "answer": text}},
+        }
+        for at, epoch, text, grade in answers
+    ]
+    data = cr.load(_graded(tmp_path, samples))
+    assert data.predictions.stated.tolist() == pytest.approx([2 / 3, 1.0])
+    assert data.labels.tolist() == [1, 0]
+
+
+def _completion(at: int) -> dict[str, Any]:
+    top = {f" {letter}": math.log(share) for letter, share in zip(LETTERS, PROBS[at], strict=True)}
+    first = max(top, key=lambda token: top[token])
+    logprobs = {"tokens": [first], "token_logprobs": [top[first]], "top_logprobs": [top]}
+    return {"object": "text_completion", "choices": [{"text": first, "logprobs": logprobs}]}
+
+
+def _response(at: int) -> dict[str, Any]:
+    part = {"type": "output_text", "text": "A", **_chat(at)["choices"][0]}
+    message = {"type": "message", "content": [{**part, "logprobs": part["logprobs"]["content"]}]}
+    return {"object": "response", "output": [{"type": "reasoning", "summary": []}, message]}
+
+
+@pytest.mark.parametrize("form", [_completion, _response])
+def test_answers_beside_other_responses(tmp_path: Path, form: Any) -> None:
+    records = [{"id": at, **form(at), "answer": LETTERS[ANSWERS[at]]} for at in range(3)]
+    data = cr.load(_lines(tmp_path, records))
+    assert np.allclose(data.predictions.probs, PROBS)
+    assert data.labels.tolist() == ANSWERS
+
+
+def test_the_answer_beside_a_response_may_be_the_text_of_an_option(tmp_path: Path) -> None:
+    records = [
+        {**_chat(at), "options": [f"{at}{j}" for j in range(4)], "answer": f"{at}{ANSWERS[at]}"}
+        for at in range(3)
+    ]
+    assert cr.load(_lines(tmp_path, records)).labels.tolist() == ANSWERS
+
+
+def test_a_list_without_its_most_probable_option_is_refused(tmp_path: Path) -> None:
+    logs: list[Any] = np.log(PROBS[0]).tolist()
+    record = {"options": [*"wxyz"], "answer": "x", "logprobs": [None, *logs[1:]]}
+    with pytest.raises(cr.InputError, match=r"leaves 0\.5 for 1 unlisted, of at most 0\.05 each"):
+        cr.load(_lines(tmp_path, [record]))
+
+
+def test_long_lists_of_tokens_take_little_memory(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    records = []
+    for _ in range(2000):
+        tokens = [*LETTERS, *(f"token{at}" for at in rng.permutation(400)[:16])]
+        top = [
+            {"token": token, "logprob": -3.1 - 0.001 * at, "bytes": [65]} for at, token in enumerate(tokens)
+        ]
+        choice = {"message": {"content": "A"}, "logprobs": {"content": [{**top[0], "top_logprobs": top}]}}
+        records.append({"object": "chat.completion", "choices": [choice], "answer": "A"})
+    cr.load(_lines(tmp_path, records[:1]))  # what is imported then is not counted
+    path = _lines(tmp_path, records)
+    tracemalloc.start()
+    cr.load(path)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 1.35 * path.stat().st_size  # 1.1; 1.6 with an object for every token and number
