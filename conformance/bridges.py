@@ -186,6 +186,14 @@ def ence_of_widths(inputs: Inputs, n_bins: int) -> float:
     return derive.mean(numbers)
 
 
+def wis_of_medians(inputs: Inputs) -> float:
+    """Return the weighted interval score with the median where its distance to the label stands."""
+    middle = len(inputs["levels"]) // 2
+    pairs = [(row[middle], y) for row, y in zip(inputs["quantiles"], inputs["labels"], strict=True)]
+    more = derive.mean(median - abs(y - median) for median, y in pairs) / 2
+    return derive.weighted_interval_score(inputs) + more / (middle + 0.5)
+
+
 def distances_to_levels(inputs: Inputs, power: int, number: int = 100) -> float:
     """Return the mean distance of shares below quantiles from `number` levels between 0 and 1."""
     levels = [j / (number - 1) for j in range(number)][1:-1]
@@ -308,6 +316,9 @@ BRIDGES: dict[str, list[Bridge]] = {
         ),
     ],
     "pinball_loss": [scaled("pinball_loss", "twice of it", lambda i: 2.0)],
+    "weighted_interval_score": [
+        ("half the median itself counts, instead of half its distance to the label", wis_of_medians)
+    ],
     "crps_draws": [("the fair estimate, over pairs of different draws", derive.crps_draws_fair)],
     "hsic": [
         ("its root, with kernels exp(-d^2) of widths as they are and of hits, over (n - 1)^2", hsic_in_labels)
