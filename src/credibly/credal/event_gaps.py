@@ -1,12 +1,4 @@
-"""Sums of gaps over random events, for any number of classes, with their standard errors.
-
-The sum over all events is the integral over q of E[gap(A)] density(q), each class being in A with
-probability q. Five things keep its error small: q follows the arcsine law, which tames both ends of the
-integral; inside each of 32 independent batches q is taken at systematic places; every event is used with its
-complement; the classes an instance disputes most are not drawn, all their patterns are averaged; and what
-squares (and, for intervals, sums) of the drawn functionals explain is subtracted, their means being known.
-
-Generalised Hartley measure of a set as a sum of gaps P(A) - lower(A) over events.
+"""Generalised Hartley measure of a set as a sum of gaps P(A) - lower(A) over events.
 
 The measure sum_A m(A) ln|A| is linear in the lower probability. With any member P of the set it becomes a sum
 of non-negative gaps,
@@ -16,6 +8,12 @@ of non-negative gaps,
 
 so it needs no masses, and where 2^k events are too many the sum is an expectation over random ones: each
 class is in A with probability q, and q is integrated against the density.
+
+The sum over all events is the integral over q of E[gap(A)] density(q), each class being in A with
+probability q. Five things keep its error small: q follows the arcsine law, which tames both ends of the
+integral; inside each of 32 independent batches q is taken at systematic places; every event is used with its
+complement; the classes an instance disputes most are not drawn, all their patterns are averaged; and what
+squares (and, for intervals, sums) of the drawn functionals explain is subtracted, their means being known.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Mass functions: Moebius inverses of lower probabilities, on all events or on a budget of focal sets.
 
-Focal-set budgets: a short list of sets of classes that masses may be put on.
+A budget is a short list of sets of classes that masses may be put on.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Total, aleatoric and epistemic uncertainty, by the decomposition that fits the kind of prediction.
 
-Credal size: how far upper and lower probabilities are apart.
+Sets also have a size: how far upper and lower probabilities are apart.
 """
 
 from __future__ import annotations

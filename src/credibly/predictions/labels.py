@@ -1,6 +1,6 @@
-"""What was observed, checked against predictions and made a batch; and predictions as one distribution.
+"""What was observed, checked against predictions, as a batch of label vectors, replicates in front.
 
-Batches of label vectors, replicates in front: what a bound statistic is evaluated on.
+A bound statistic is evaluated on such batches.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Predictions of real numbers by their quantiles at common levels.
 
-Distributions given by quantiles at common levels: straight lines between them, exponential tails beyond.
+Between them distribution functions are straight lines, beyond them the tails are exponential:
 
 Q(u) = v_j + t (v_{j+1} - v_j)          where the cell j and the position t depend on u and the levels only
 

@@ -1,6 +1,4 @@
-"""Predictions of real numbers by Gaussians, with or without members.
-
-Mixtures of normal distributions: distribution function, density and quantiles.
+"""Predictions of real numbers by Gaussians; with members they are mixtures of normal distributions.
 
 F(y) = sum_j w_j Phi((y - mu_j) / sigma_j),   w_j = 1/m where no weights are given
 

@@ -4,14 +4,13 @@ A cell collects events "the label is c" whose probability was predicted. Given p
 sizes and their predicted sums are fixed, and a label vector only decides the observed counts: a whole batch
 of label vectors costs one count.
 
-Standard error of the debiased squared binned error.
-
-The estimand is sum over cells of P(cell) g^2, g = E[event - predicted | cell]. Its influence function at an
-instance with deviation d in a cell is 2 g d - g^2, so the standard error is that of the mean of these
-numbers. With g estimated this doubles the variance at exact calibration, where the first-order term vanishes:
-intervals are conservative there and keep their level away from it (checked by simulation). Where cells are
-sparse they do not: instances alone in a cell add nothing to the estimate and hide its spread (coverage of
-95 % intervals down to .66 with 30 classes and 300 instances), so they are refused.
+The debiased squared error has a standard error. Its estimand is sum over cells of P(cell) g^2, g = E[event -
+predicted | cell]. Its influence function at an instance with deviation d in a cell is 2 g d - g^2, so the
+standard error is that of the mean of these numbers. With g estimated this doubles the variance at exact
+calibration, where the first-order term vanishes: intervals are conservative there and keep their level away
+from it (checked by simulation). Where cells are sparse they do not: instances alone in a cell add nothing to
+the estimate and hide its spread (coverage of 95 % intervals down to .66 with 30 classes and 300 instances),
+so they are refused.
 
 Bins have exact edges, and ties stay together. They are [lo, hi) with the last one closed;
 ``closed="right"`` makes them (lo, hi] with the first one closed.

@@ -6,10 +6,9 @@ quantile_calibration_error  sum_j (p_j - mean 1[y <= Q(p_j)])^2, levels p_j = j 
 Quantiles are computed once; a label vector is then only compared with them.
 Kuleshov, Fenner and Ermon 2018; P21 (a sum over levels, not a mean).
 
-Shares of labels inside central intervals of many levels, ends included: `picp` for a whole curve.
-
-The probability integral transform: where in its predicted distribution every label lies.   Dawid 1984.
-For ordered classes a label has a step of its distribution function, and at level t the share of it below t:
+Curves take many levels: shares of labels inside central intervals, ends included, or below quantiles. The
+probability integral transform is where in its predicted distribution every label lies. Dawid 1984. For
+ordered classes a label has a step of its distribution function, and at level t the share of it below t:
 
     clip((t - F(y - 1)) / (F(y) - F(y - 1)), 0, 1),     with mean t if labels are drawn from F
 """

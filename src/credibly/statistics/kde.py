@@ -1,10 +1,10 @@
-"""Calibration error with a kernel estimate of what labels follow a prediction.
+"""Calibration errors with a kernel estimate of what labels follow a prediction: distance and divergence.
 
     CE_p = (mean_j || E[y | f_j] - f_j ||_p^p)^(1/p)
 
 with the estimate E[y | f_j] of `smoother`. Popordanoska, Sayer and Blaschko 2022; J25 eq. 5-7.
 
-Kullback-Leibler calibration error: the part of the log loss that recalibration could remove.
+The Kullback-Leibler error is the part of the log loss that recalibration could remove:
 
     CE_KL = mean_j sum_c E[y | f_j]_c log(E[y | f_j]_c / f_jc),   0 log 0 = 0
 

@@ -5,7 +5,7 @@
 Popordanoska, Sayer and Blaschko 2022. The weights do not depend on labels. Blocks of rows that are bound each
 on its own carry the largest log-weight of a row along with its sums, and scale both when a larger one comes.
 
-The Dirichlet kernel on the simplex and its bandwidth.
+K is the Dirichlet kernel on the simplex:
 
     log K(f_j; f_i) = sum_c (f_ic / h) log f_jc - log B(f_i / h + 1)
 

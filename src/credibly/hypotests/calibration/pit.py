@@ -4,14 +4,12 @@ Under a calibrated prediction with known members F(y) is uniform. Where one memb
 labels it is not: labels share that member, and the curve wanders. So the envelope is simulated under the
 hypothesis and never taken from uniform numbers.   P21; Saeilynoja, Buerkner and Vehtari 2022.
 
-Simultaneous envelopes of curves by simulation, and the p-value that belongs to them.
-
-At every level the curves of the observation and the replicates are ranked together. A curve is as extreme as
-its most extreme level, and of curves that tie there the next most extreme level decides, and so on: with many
-levels nearly every curve is the most extreme one somewhere, and the first rank alone would not tell a curve
-that is extreme everywhere from one that is so by chance. The share of curves at least as extreme is an exact
-p-value, and the envelope holds all curves that are not among the rejected.
-Myllymaeki et al. 2017 (extreme rank length); Saeilynoja, Buerkner and Vehtari 2022.
+The envelope holds at all levels at once. At every level the curves of the observation and the replicates are
+ranked together. A curve is as extreme as its most extreme level, and of curves that tie there the next most
+extreme level decides, and so on: with many levels nearly every curve is the most extreme one somewhere, and
+the first rank alone would not tell a curve that is extreme everywhere from one that is so by chance. The
+share of curves at least as extreme is an exact p-value, and the envelope holds all curves that are not among
+the rejected. Myllymaeki et al. 2017 (extreme rank length); Saeilynoja, Buerkner and Vehtari 2022.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
-"""What a credal test found, usable on any split: points of a set and weights on them.
+"""What a credal test found: points of a set and weights on them, for any instances, and where they fail.
 
-Where in feature space predictions fail: cut the space without looking at labels, compare in each part.
-
-Instances are halved at the median of the column that is widest among them, again and again, so that regions
-hold about equally many. In region g and class c
+To find where in feature space they fail, it is cut without looking at labels. Instances are halved at the
+median of the column that is widest among them, again and again, so that regions hold about equally many. In
+region g and class c
 
     z_gc = sum_i (1[y_i = c] - f_ic) / sqrt(sum_i f_ic (1 - f_ic)),    i in g
 

@@ -1,14 +1,13 @@
 """Tests with weights learned on a part of the data (J25): a split, or cross-fitting over folds.
 
 With `refit` the null is a parametric bootstrap: labels of all instances are drawn from the combination that
-was found, less the spread that is noise (`dilution`), weights are learned again from them, and the statistic
+was found, less the spread that is noise, weights are learned again from them, and the statistic
 is computed as for the observed labels; so the error of learning is in the null too. Without it only labels of
 the tested part change.
 
-How much of what a learned combination says about instances is noise it was learned from.
-
-Learned f = truth + error, and the error is independent of what the truth says about held-out instances. So f
-is spread out more than the truth, and labels follow only a share of it (regression dilution):
+That spread is known from held-out labels. Learned f = truth + error, and the error is independent of what the
+truth says about held-out instances. So f is spread out more than the truth, and labels follow only a share of
+it (regression dilution):
 
     share = argmax over s in [0, 1] of  sum_i log( s f(x_i)_y + (1 - s) mean(x_i)_y ),    i held out,
           ~ S / (S + E),    S the spread of the truth around the mean prediction, E that of the error.

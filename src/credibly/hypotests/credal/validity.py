@@ -14,10 +14,8 @@ What is summed instead has a mean of at most 0 wherever the truth is in the set,
 g / pi is an e-variable (reverse information projection), so E g(y) / pi(y) <= 1 for every distribution of the
 set, with equality where pi lies on a face that holds the truth.
 
-Raters drawn from many candidate distributions of a set at once, and what the set says about them.
-
-The hypothesis "the truth is somewhere in the set" has one null distribution per distribution of the set.
-Counts are drawn from an equal mixture of candidates and reweighted to each of them,
+For a single instance, "the truth is somewhere in the set" has one null distribution per distribution of the
+set. Counts are drawn from an equal mixture of candidates and reweighted to each of them,
 
     P_v(deviance >= g)  ~  mean_d w_v(c_d) [deviance_d >= g],    w_v(c) = P_v(c) / mean_u P_u(c),
 

@@ -1,9 +1,7 @@
 """The smallest distortion a predictive check would notice.
 
 Predictions stay as they are and so do the replicates of the check; labels are drawn from distorted
-predictions, and their statistics are ranked among the replicates.
-
-Predictions made wrong by a known amount, to see whether a check notices.
+predictions, wrong by a known amount, and their statistics are ranked among the replicates.
 """
 
 from __future__ import annotations

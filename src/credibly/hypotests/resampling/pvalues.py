@@ -1,4 +1,4 @@
-"""P-values that count the observation, their Monte-Carlo error, and the family-wise adjustment.
+"""From the values of a statistic to the result of its test: p-values, their error, family-wise adjustment.
 
 p = (1 + #{null >= observed}) / (1 + b)           two-sided: min(1, 2 min of the two tails)
 
@@ -9,8 +9,6 @@ small their sum is. `settled` gives values that are closer than
     100 sqrt(n) eps max(t, |observed|)
 
 one value, so that an array library, an order of the classes or of the sums does not change a rank.
-
-From the values of a statistic to the result of its test, alone or with others.
 """
 
 from __future__ import annotations

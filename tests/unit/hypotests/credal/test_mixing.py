@@ -7,7 +7,8 @@ import pytest
 import scipy.optimize
 
 from credibly.learners import mixing
-from credibly.learners.mixing import Columns, fit_weights, minimise_batch
+from credibly.learners.minimisation import minimise_batch
+from credibly.learners.mixing import Columns, fit_weights
 from libraries import Library, read
 
 
