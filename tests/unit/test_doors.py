@@ -429,6 +429,16 @@ def test_percentiles(tmp_path: Path) -> None:
     np.testing.assert_allclose(found.values[:, 2], y + 1)
 
 
+@pytest.mark.parametrize("labels", [LABELS, LABELS.tolist()])
+def test_groups_are_columns_of_the_frame_also_if_labels_are_given(labels: Any) -> None:
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame({**{f"p_{j}": PROBS[:, j] for j in range(3)}, "region": NAMES})
+    expected = cr.evaluate(PROBS, LABELS, groups={"region": NAMES}, n_resamples=19, rng=0, progress=None)
+    for given in (labels, pd.Series(labels)):
+        found = cr.evaluate(frame, given, groups="region", n_resamples=19, rng=0, progress=None)
+        assert found.audit.pvalue == expected.audit.pvalue
+
+
 def test_bfloat16(tmp_path: Path) -> None:
     torch = pytest.importorskip("torch")
     probs = torch.tensor(PROBS, dtype=torch.bfloat16)
@@ -450,10 +460,38 @@ def test_pixels_are_rows_and_images_are_clusters() -> None:
         cr.brier(np.moveaxis(images, -1, 1), LABELS.reshape(3, 4, 5))
 
 
-def test_several_labels_per_row_are_refused_with_the_call_that_works() -> None:
+def test_files_of_images_are_rows_of_pixels(tmp_path: Path) -> None:
+    """Groups and clusters of images are those of their pixels; unlabelled pixels are left out."""
+    images, labels = PROBS.reshape(3, 4, 5, 3), LABELS.reshape(3, 4, 5).copy()
+    labels[:, 0] = 255
+    np.savez(tmp_path / "i.npz", probs=images, y=labels, site=np.array(["a", "b", "b"]))
+    found = cr.load(tmp_path / "i.npz", ignore_label=255, groups=["site"])
+    kept = labels.ravel() != 255
+    np.testing.assert_array_equal(found.predictions.probs, PROBS[kept])
+    np.testing.assert_array_equal(found.clusters, np.repeat(np.arange(3), 20)[kept])
+    np.testing.assert_array_equal(found.groups["site"], np.repeat(["a", "b", "b"], 20)[kept])
+    np.save(tmp_path / "p.npy", images)
+    np.save(tmp_path / "y.npy", LABELS.reshape(3, 4, 5))
+    lone = cr.load(tmp_path / "p.npy", labels=tmp_path / "y.npy")
+    assert (
+        "shape (3, 4, 5, 3) is read as 60 pixels of 3 images with 3 classes; each image is one cluster"
+        in (lone.notes)
+    )
+    sites = cr.load(tmp_path / "i.npz", clusters="site", ignore_label=255)
+    assert any(note.endswith("60 pixels of 3 images with 3 classes") for note in sites.notes)
+    np.testing.assert_array_equal(sites.clusters, np.repeat(["a", "b", "b"], 20)[kept])
+
+
+def test_several_labels_per_row_are_refused_with_the_call_that_works(tmp_path: Path) -> None:
     probs, marks = RNG.random((60, 4)), RNG.integers(0, 2, (60, 4))
-    with pytest.raises(cr.InputError, match=r"as if each of the 4 columns.*clusters=numpy\.repeat"):
-        cr.evaluate(probs, marks)
+    marks[0], marks[1] = 0, 1
+    np.savez(tmp_path / "m.npz", probs=probs, y=marks)
+    for source in ((probs, marks), (tmp_path / "m.npz",)):
+        with pytest.raises(cr.InputError, match=r"as if each of the 4 columns.*clusters=numpy\.repeat"):
+            cr.evaluate(*source)
+    shares = probs / probs.sum(axis=1, keepdims=True)
+    with pytest.raises(cr.InputError, match=r"one column per rater or several classes of a row.*from_table"):
+        cr.accuracy(shares, marks)  # four raters who only ever see two of four classes are improbable
     found = cr.brier(probs.ravel(), marks.ravel(), clusters=np.repeat(np.arange(60), 4))
     # both classes of each question: 2 (p - y)^2
     assert found.value == pytest.approx(2 * ((probs - marks) ** 2).mean())

@@ -33,6 +33,7 @@ from credibly.io.remote import local_copy
 from credibly.io.roles import KINDS, RAW_LOGITS, ROLES, Content, ReadOptions, described, require_held
 from credibly.predictions import Dataset, LabelCounts, OverClasses, Predictions, as_labels
 from credibly.predictions.dataset import named
+from credibly.predictions.given import pixels, require_one_class
 from credibly.predictions.label_reading import counts_of_raters, named_classes, numbers_of
 from credibly.predictions.labels import read_labels
 from credibly.predictions.point import ROUNDED, rounding_of
@@ -274,8 +275,9 @@ def _attributes_beside(
 def _require_labels_left(columns: dict[str, Array], names: list[str], labels: Any) -> None:
     """Raise where a group is the only column that can be the labels: groups must not be made from those."""
     observed = [name for name in columns if name.lower() in ("y", *ROLES["y"].aliases)]
-    taken = [labels] if labels in names else [name for name in observed if name in names]
-    if taken and (labels in names or (labels is None and len(taken) == len(observed))):
+    named = isinstance(labels, str) and labels in names
+    taken = [labels] if named else [name for name in observed if name in names]
+    if taken and (named or (labels is None and len(taken) == len(observed))):
         raise InputError(
             "`groups`",
             "must be known before the labels are",
@@ -327,6 +329,7 @@ def rows_of(
 
 def assemble(content: Content, options: ReadOptions, problems: list[str] | None = None) -> Dataset:
     """Check everything; rows that break a rule are dropped only where there is a list to tell of it."""
+    _lay_out_pixels(content)
     total, dropped = content.n, []
     _ignore(content, options)
     while True:
@@ -367,6 +370,24 @@ def assemble(content: Content, options: ReadOptions, problems: list[str] | None 
         dropped=total - content.n,
         others={name: column for name, column in content.rest.items() if column.shape == (content.n,)},
     )
+
+
+def _lay_out_pixels(content: Content) -> None:
+    """Read the pixels of images (b, h, w, k) as rows; refuse probabilities with several classes per row."""
+    labels = content.arrays.get("y")
+    if content.kind != "probs":
+        return
+    if content.leading.ndim == 4:
+        beside = {name: array for name, array in content.rows.items() if name not in ("probs", "y")}
+        beside = {"clusters": beside.pop("cluster", None), **beside, **content.attributes}
+        probs, labels, beside, notes = pixels(content.leading, labels, beside)
+        clusters = beside.pop("clusters")
+        content.attributes = {name: beside.pop(name) for name in content.attributes}
+        found = {"probs": probs, "y": labels, "cluster": clusters, **beside}
+        content.arrays |= {name: array for name, array in found.items() if array is not None}
+        content.note(*notes)
+    elif labels is not None and labels.ndim == 2:
+        require_one_class(content.leading, labels)
 
 
 def _ignore(content: Content, options: ReadOptions) -> None:

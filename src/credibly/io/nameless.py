@@ -80,7 +80,7 @@ def kind_of_lone(content: Content, options: ReadOptions) -> str:
     elif kind is not None and len(KINDS[kind].fields) > 1:
         together = "Put them into one file under these names, with `numpy.savez`."
         raise needs(kind, f"the file holds one array, {shape}", together)
-    elif array.ndim not in (2, 3):
+    elif array.ndim not in (2, 3, 4):  # pixels of images have four
         rule = f"have shape {ROLES['probs'].shape}"
         remedy = "Scores of class 1 lie between 0 and 1; if these are labels, give them with `labels=`."
     elif 0 in array.shape:

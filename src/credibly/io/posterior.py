@@ -101,8 +101,12 @@ class Reading:
 def drawn(name: str, draws: Any, observed: Any) -> Reading:
     """Read one variable of a posterior predictive group; whole numbers are classes 0 and 1, or counts."""
     labels = None if observed is None else np.asarray(observed.values)
+    seen: tuple[str, ...] = () if labels is None else (f"{name!r} of {OBSERVED!r} is read as `y`",)
+    cells = [dimension for dimension in draws.dims if dimension not in MEMBER_DIMENSIONS]
+    if labels is not None and len(cells) > 1 and labels.shape == tuple(draws.sizes[cell] for cell in cells):
+        draws, labels = draws.stack(instance=cells, create_index=False), labels.ravel()
+        seen += (f"every cell of {' x '.join(map(str, cells))} is one instance; related cells need clusters",)
     values = np.asarray(draws.values)
-    seen = () if labels is None else (f"{name!r} of {OBSERVED!r} is read as `y`",)
     if values.dtype.kind not in "iub":
         predictions = as_predictions(draws)
         kind = "samples" if isinstance(predictions, Samples) else "probs"

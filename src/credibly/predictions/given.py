@@ -107,7 +107,7 @@ def _rows_of(predictions: Any, labels: Any, arguments: dict[str, Any], classes: 
         return _of_dataset(loaded(predictions, labels, classes=classes, **columns), None, arguments)
     notes: tuple[str, ...] = ()
     if getattr(predictions, "ndim", None) == 4 and is_array(predictions):
-        predictions, labels, arguments, notes = _pixels(predictions, labels, arguments)
+        predictions, labels, arguments, notes = pixels(predictions, labels, arguments)
     predictions, labels = as_pair(predictions, labels)
     if classes is not None and predictions.classes is None:
         predictions = named(predictions, tuple(str(name) for name in classes))
@@ -146,7 +146,7 @@ def as_pair(predictions: Any, labels: Any) -> tuple[Predictions, Any]:
             return predictions.predictions, predictions.labels
         return named(predictions.predictions, predictions.classes, predictions.index), labels
     if number_of_axes(predictions) == number_of_axes(labels) == 2:
-        _require_one_label(predictions, labels)
+        require_one_class(predictions, labels)
     if isinstance(predictions, Predictions) or number_of_axes(predictions) != 3:
         if is_array(predictions) and (predictions.ndim == 1 or predictions.shape[1:] == (1,)):
             require_no_confidence(predictions, labels)
@@ -162,7 +162,7 @@ def as_pair(predictions: Any, labels: Any) -> tuple[Predictions, Any]:
     return as_predictions(predictions, member_axis=1 if shape[0] == n != shape[1] else None), labels
 
 
-def _require_one_label(predictions: Any, labels: Any) -> None:
+def require_one_class(predictions: Any, labels: Any) -> None:
     """Raise where every column is a question of its own: probabilities of any sum, labels 0 and 1."""
     if isinstance(predictions, Predictions) or isinstance(labels, LabelCounts):
         return
@@ -200,7 +200,7 @@ def paired(predictions: Any, labels: Any) -> tuple[Predictions, Any]:
     return with_notes(named(predictions, None), notes), labels
 
 
-def _pixels(
+def pixels(
     predictions: Any, labels: Any, arguments: dict[str, Any]
 ) -> tuple[Any, Any, dict[str, Any], tuple[str, ...]]:
     """Return the pixels of images (b, h, w, k) as rows, each image as a cluster, and the note that says so.
@@ -233,9 +233,10 @@ def _pixels(
     rows: dict[str, Any] = {
         name: value if name == "features" else per_row(value) for name, value in arguments.items()
     }
+    note = f"shape {shape} is read as {n} pixels of {b} images with {k} classes"
     if rows["clusters"] is None:
         rows["clusters"] = np.repeat(np.arange(b), n // b)
-    note = f"shape {shape} is read as {n} pixels of {b} images with {k} classes; each image is one cluster"
+        note += "; each image is one cluster"
     flat = None if labels is None else label_values(labels).reshape(n)
     return predictions.reshape(n, k), flat, rows, (note,)
 

@@ -214,6 +214,7 @@ def from_table(
         table = table[:, columns]
     counts = shape[1] == n_classes and _could_count(table)
     raters = _could_rate(table, known)
+    several = n_classes > 2 and shape[1] == n_classes and raters and bool(np.isin(table, (0, 1)).all())
     by_rater = raters and names is not None and all(_RATERS.fullmatch(name) for name in names)
     if shape[1] == n_classes and is_one_hot(table) and (columns is not None or not by_rater):
         return without_axis(table, n_classes, notes)
@@ -223,7 +224,8 @@ def from_table(
         by_class = ", one column per class" * (not plain)
         notes.append(f"labels of shape {shape} are read as counts over raters{by_class}")
         return LabelCounts(table)
-    if by_rater or (raters and not counts and (names is None or shape[1] > 2 or table.dtype.kind == "U")):
+    by_position = raters and not counts and not several
+    if by_rater or (by_position and (names is None or shape[1] > 2 or table.dtype.kind == "U")):
         notes.append(f"labels of shape {shape} are read as one column per rater")
         return counts_of_raters(table, known, names or ())
     if table.dtype.kind == "f" and shape[1] == n_classes and np.allclose(table.sum(axis=1), 1, atol=1e-3):
@@ -238,13 +240,18 @@ def from_table(
         )
     listed = "" if names is None else f" ({', '.join(list(names)[:6])})"
     readings = ["counts over raters, one column per class"] * counts + ["one column per rater"] * raters
+    readings += ["several classes of a row, or none"] * several
     could = f"could be {' or '.join(readings)}" if readings else "hold no classes"
     raise InputError(
         "`labels`",
         "must be one class per instance, or say what its columns are",
         f"got {shape[1]} columns{listed}, which {could}",
         "Name the label's column `label`; columns count_<class> are counts over raters, columns rater_<name> "
-        "are labels of raters; in an .npz the names are `y`, `label_counts` and `raters`.",
+        "are labels of raters; in an .npz the names are `y`, `label_counts` and `raters`."
+        + f" Arrays: `LabelCounts(labels)`, `LabelCounts.from_table(labels, n_classes={n_classes})`."
+        * (names is None)
+        + " If several classes may hold, every column is an event: `evaluate(probs[:, j], labels[:, j])`."
+        * several,
     )
 
 

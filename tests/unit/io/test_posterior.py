@@ -171,6 +171,25 @@ def test_of_several_variables_the_observed_or_the_named_one_is_read(tmp_path: Pa
     assert np.array_equal(cr.load(two, exclude=["b"]).predictions.values, named.predictions.values)
 
 
+@pytest.mark.parametrize("whole", [False, True])
+def test_observations_with_two_dimensions_are_one_instance_per_cell(whole: bool, tmp_path: Path) -> None:
+    """PyMC numbers the dimensions of draws and of observations apart, so only shapes tell."""
+    rng = np.random.default_rng(0)
+    draws, seen = (
+        rng.integers(0, 2, shape) if whole else rng.normal(size=shape) for shape in ((2, 5, 4, 3), (4, 3))
+    )
+    path = written(
+        tmp_path / "two.nc",
+        posterior_predictive={"y": (("chain", "draw", "y_dim_2", "y_dim_3"), draws)},
+        observed_data={"y": (("y_dim_0", "y_dim_1"), seen)},
+    )
+    found = cr.load(path)
+    assert np.array_equal(found.labels, seen.ravel())
+    first = found.predictions.probs[:, 0, 1] if whole else found.predictions.values[:, 0, 0]
+    assert np.array_equal(first, draws[0, 0].ravel())
+    assert any("every cell of y_dim_2 x y_dim_3 is one instance" in note for note in found.notes)
+
+
 def test_only_probabilities_of_the_observed_classes_are_read_from_a_posterior() -> None:
     rng = np.random.default_rng(0)
     probs = xarray.DataArray(rng.dirichlet(np.ones(3), size=(2, 5, 9)), dims=(*ROWS, "class"))
