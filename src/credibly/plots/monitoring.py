@@ -27,6 +27,7 @@ def evidence(result: MonitorResult) -> Picture:
     bound = math.log10(result.processes / result.level)
     top = min(max(bound + 1.0, float(logs.max()) + 0.5), _HIGHEST)
     bottom = min(-1.0, float(logs.min()) - 0.3)
+    cut = f" (cut at {top:g})" * bool(logs.max() > top)
     drawn: Style = {"marker": None, "linewidth": 1.5}
     marks = [
         mark("line", "observed", rows, np.minimum(logs, top), label="e-value", **drawn),
@@ -42,7 +43,7 @@ def evidence(result: MonitorResult) -> Picture:
         {"rows": rows.astype(np.int64), "log10 of the e-value": logs},
         marks,
         "rows with labels",
-        "log10 of the e-value",
+        f"log10 of the e-value{cut}",
         size=(5.0, 3.8),
         axes={"xlim": (0.0, max(1.0, 1.03 * float(rows[-1]))), "ylim": (bottom, top)},
         key_below=0.22,

@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 import credibly as cr
+from credibly.plots.monitoring import evidence
 from credibly.predictions import Dataset, PredictionIntervals, Predictions
 
 
@@ -503,3 +504,13 @@ def test_a_million_rows_take_seconds() -> None:
     began = time.process_time()
     monitor.update(point, labels)
     assert time.process_time() - began < 3.0  # 0.15 where nothing else runs
+
+
+def test_a_picture_says_where_its_evidence_is_cut() -> None:
+    probs, labels = stream(4000, 0.5)
+    monitor = cr.Monitor()
+    monitor.update(probs[:200], labels[:200])
+    assert evidence(monitor.result()).ylabel == "log10 of the e-value"
+    monitor.update(probs[200:], labels[200:])
+    assert monitor.evalue > 1e12
+    assert evidence(monitor.result()).ylabel == "log10 of the e-value (cut at 12)"
