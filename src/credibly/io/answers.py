@@ -28,7 +28,7 @@ _REFUSAL = re.compile(
 _MISSING = {"", "nan", "null", "none", "na", "n/a"}
 REASONS = ("missing", "a refusal", "not a number", "several numbers", "outside 0 to 1")
 """Why an answer states no confidence."""
-_SAME = 0.05  # share of rows with one number, among numbers that hardly repeat, that a fallback explains
+_SAME = 0.05  # share of rows with one number, while others are alike in frequency, that a fallback explains
 _FEWEST = 20
 _LIKE_A_FALLBACK = "this looks like a fallback, not like the model's confidence"
 
@@ -234,8 +234,9 @@ def fallback_notes(stated: HostArray) -> list[str]:
         named = " or ".join(f"{numbers[at]:g}" for at in order)
         return [f"all {n} rows state {named}: {_LIKE_A_FALLBACK}"]
     at, rest = order[0], counts[order[1:]]
-    repeats = float(rest.sum()) / rest.size  # rows per number among the others
-    if counts[at] >= max(10, _SAME * n) and repeats < 1.5:
-        rows = f"{counts[at]} of {n} rows state exactly {numbers[at]:g}, while other numbers hardly repeat"
-        return [f"{rows}: {_LIKE_A_FALLBACK}"]
+    usual = float(rest.mean())  # rows per number among the others
+    alone = usual < 1.5 or (rest.size >= _FEWEST and counts[at] >= 5 * rest[0] and rest[0] <= 4 * usual)
+    if counts[at] >= max(10, _SAME * n) and alone:
+        rows = f"{counts[at]} of {n} rows state exactly {numbers[at]:g}"
+        return [f"{rows}, and at most {counted(int(rest[0]), 'row')} any other number: {_LIKE_A_FALLBACK}"]
     return []

@@ -98,6 +98,12 @@ def test_a_fallback_constant_is_named() -> None:
     assert fallback_notes(np.round(measured, 1)) == []  # what people and models state repeats
     measured[:30] = 0.9
     assert "30 of 200 rows state exactly 0.9" in fallback_notes(measured)[0]
+    rounded = np.round(np.random.default_rng(1).uniform(0.3, 1.0, 2000), 2)
+    assert fallback_notes(rounded) == []
+    rounded[:300] = 0.5
+    assert "rows state exactly 0.5, and at most" in fallback_notes(rounded)[0]
+    favourites = np.repeat([0.9, 0.8, 0.95], [900, 100, 90])  # what a model likes to say
+    assert fallback_notes(np.concatenate([favourites, rounded[300:500]])) == []
     assert "all 40 rows state 0.9 or 0.1" in fallback_notes(np.repeat([0.9, 0.1], [30, 10]))[0]
 
 
