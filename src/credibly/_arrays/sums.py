@@ -13,6 +13,7 @@ additions.
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from collections.abc import Callable, Iterator
 from typing import Generic, TypeVar
 
@@ -21,7 +22,6 @@ import numpy as np
 from credibly._arrays import label_kernels
 from credibly._arrays.errors import InputError
 from credibly._arrays.namespace import (
-    CACHE_ELEMENTS,
     Array,
     HostArray,
     as_float64,
@@ -135,26 +135,10 @@ def sums_in_runs(values: Array, cells: Array, n_cells: int) -> Array:
     return torch.segment_reduce(values[order], "sum", lengths=lengths)[:n_cells]
 
 
-def _count_numpy(cells: Array, n_cells: int, weights: Array | None) -> Array:
-    b, n = cells.shape
-    if b == 1:
-        spread = None if weights is None else weights[0]
-        row: Array = np.bincount(cells[0], weights=spread, minlength=n_cells)[None, :n_cells]
-        return row.astype(np.float64, copy=False)
-    counted = np.empty((b, n_cells))
-    step = max(1, CACHE_ELEMENTS // n)
-    for reps in tiles(b, step):
-        offsets = np.arange(reps.stop - reps.start)[:, None] * (n_cells + 1)
-        flat = np.minimum(cells[reps], n_cells).astype(np.intp)
-        flat += offsets
-        spread = None
-        if weights is not None:
-            spread = np.broadcast_to(weights if len(weights) == 1 else weights[reps], flat.shape)
-            spread = spread.ravel()
-        size = (reps.stop - reps.start) * (n_cells + 1)
-        counts = np.bincount(flat.ravel(), weights=spread, minlength=size)
-        counted[reps] = counts.reshape(-1, n_cells + 1)[:, :n_cells]
-    return counted
+def _count_numpy(cells: HostArray, n_cells: int, weights: HostArray | None) -> HostArray:
+    spread = itertools.repeat(None) if weights is None else np.broadcast_to(weights, cells.shape)
+    counts = [np.bincount(row, weight, n_cells)[:n_cells] for row, weight in zip(cells, spread, strict=False)]
+    return np.array(counts, dtype=np.float64).reshape(len(cells), n_cells)
 
 
 T = TypeVar("T")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -74,6 +74,13 @@ def gather(table: Array, labels: Array) -> Array:
     xp = namespace(table)
     index = xp.astype(labels, xp.int64).T  # (n, b): rows of the table stay rows
     return xp.take_along_axis(table, index, axis=1).T
+
+
+def looked_up(table: HostArray, labels: HostArray) -> Iterator[HostArray]:
+    """Yield table[i, labels[b, i]] of as many label vectors as stay in cache, (r, n)."""
+    flat, first = table.ravel(), np.arange(0, table.size, table.shape[1])
+    for reps in tiles(len(labels), max(1, 2 * CACHE_ELEMENTS // len(table))):
+        yield flat.take(labels[reps] + first)
 
 
 def rater_shares(labels: Counts) -> Array:

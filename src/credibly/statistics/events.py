@@ -20,7 +20,7 @@ from credibly._arrays.namespace import (
 )
 from credibly._arrays.sums import count_cells, group_sums, indicator, sums_in_order, sums_of_rows
 from credibly.predictions import Classes, Counts, Labels
-from credibly.statistics.batches import gather, in_cache, rater_shares
+from credibly.statistics.batches import gather, in_cache, looked_up, rater_shares
 from credibly.statistics.protocol import State
 from credibly.statistics.terms import Terms
 
@@ -161,6 +161,9 @@ class Events(Terms):
         if weights is None and self.ends is not None:
             counts = [sums_in_order(labels.values == c, self.ends) for c in range(self.n_cells)]
             return namespace(self.ends).reshape(namespace(self.ends).stack(counts, axis=2), (len(labels), -1))
+        if weights is None and self.cell is not None and is_numpy(labels.values):
+            cells, n_cells = looked_up(self.cells_of_parts(), labels.values), self.n_parts * self.n_cells
+            return np.concatenate([count_cells(some, n_cells) for some in cells])
         return in_cache(self._by_class, dataclasses.replace(labels, weights=weights))["observed"]
 
     def _counted_at_once(self, values: Array) -> Array:

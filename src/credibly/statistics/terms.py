@@ -39,7 +39,15 @@ from credibly._arrays.sums import count_cells, group_sums
 from credibly.predictions import Classes, Counts, Labels, Predictions, Quantiles, Reals
 from credibly.predictions.passes import on_host
 from credibly.predictions.samples import LeftOut, Pool
-from credibly.statistics.batches import gather, in_cache, rater_shares, total_of, weighted, widening
+from credibly.statistics.batches import (
+    gather,
+    in_cache,
+    looked_up,
+    rater_shares,
+    total_of,
+    weighted,
+    widening,
+)
 from credibly.statistics.protocol import State, needs_values
 
 MANY_REPLICATES = 200
@@ -366,6 +374,13 @@ class Outcomes(Means):
     def is_lean(self) -> bool:
         """Whether a kernel looks the amounts up."""
         return label_kernels.usable(self.amount)
+
+    def observed(self, labels: Labels) -> Array:
+        """Sum what labels add, on the host as they are looked up."""
+        plain = isinstance(labels, Classes) and labels.weights is None and self.part is None
+        if plain and len(labels) > 1 and is_numpy(labels.values):
+            return np.concatenate([total_of(some, None) for some in looked_up(self.amount, labels.values)])
+        return super().observed(labels)
 
     def _observed(self, labels: Labels) -> State:
         many = isinstance(labels, Classes) and labels.weights is None and len(labels) > 1

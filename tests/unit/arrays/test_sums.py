@@ -78,13 +78,6 @@ def test_counts_of_any_size_and_type(data):
     assert count_cells(cells, n_cells).tolist() == counted_by_loop(cells, n_cells).tolist()
 
 
-def test_cutting_batches_into_tiles_changes_nothing(monkeypatch):
-    cells = np.random.default_rng(0).integers(0, 4, (11, 30))
-    whole = count_cells(cells, 4)
-    monkeypatch.setattr(sums, "CACHE_ELEMENTS", 60)
-    assert count_cells(cells, 4).tolist() == whole.tolist() == counted_by_loop(cells, 4).tolist()
-
-
 @pytest.mark.parametrize("dtype", [np.uint8, np.int32])
 def test_add_mask(dtype):
     total = np.array([1, 254, 3], dtype=dtype)

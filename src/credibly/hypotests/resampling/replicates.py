@@ -84,7 +84,7 @@ _FEW_CLASSES = 48
 
 _PIECE_VALUES = 2**16
 
-_TILE = 2 * CACHE_ELEMENTS
+_TILE = 4 * CACHE_ELEMENTS
 
 _SMALLEST = 2.0**-54
 """Stands for a uniform number of exactly 0, whose quantile would be infinite."""
