@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -172,6 +173,7 @@ def diagnosed(
     if repair is not None and everything is not chosen:
         second = subject.largest(everything.fault, everything.by, chosen.after)
         second = second if second.is_clear else None
+    besides = None if repair is None else _besides(tried, chosen, subject)
     word: Word = "conflict" if rejected else "no conflict found"
     return Diagnosis(
         fault=fault,
@@ -180,6 +182,7 @@ def diagnosed(
         effect=effect,
         second=second,
         second_fault=None if second is None else everything.fault.name,
+        besides=besides,
         repair=repair,
         repairs=tuple(sorted(gains.values(), key=lambda gain: -gain.gain)),
         pvalue=1.0 if test is None else test.pvalue,
@@ -193,6 +196,16 @@ def diagnosed(
         level=float(level),
         notes=tuple(whole.predictions.notes),
     )
+
+
+def _besides(tried: Sequence[Tried], chosen: Tried, subject: ClassSubject | RealSubject) -> Effect | None:
+    """Return what the second part of a repair mends: its effect after a repair by the first part alone."""
+    of_part = {repair.fault.name: repair for repair in tried if repair.by == chosen.by}
+    first, second = (of_part.get(name) for name in chosen.fault.parts or ("", ""))
+    if first is None or second is None:
+        return None
+    effect = subject.largest(second.fault, chosen.by, first.after)
+    return effect if effect.is_clear else None
 
 
 def _subject(whole: Dataset, single: Dataset, attributes: list[Attribute]) -> ClassSubject | RealSubject:

@@ -117,6 +117,8 @@ class Diagnosis(Result):
         What the repair leaves, where a smaller fault is there besides.
     second_fault : str or None
         Its name.
+    besides : Effect or None
+        Of a repair with two parts, what the second part mends, measured after the first.
     repair : RepairGain or None
         The repair that helps; None where none pays, or none was needed.
     repairs : tuple of RepairGain
@@ -145,6 +147,7 @@ class Diagnosis(Result):
     effect: Effect
     second: Effect | None
     second_fault: str | None
+    besides: Effect | None
     repair: RepairGain | None
     repairs: tuple[RepairGain, ...]
     pvalue: float

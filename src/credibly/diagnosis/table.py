@@ -32,6 +32,8 @@ class Fault:
     needs : {"", "groups", "several", "few", "means", "spread", "spreads", "dense", "levels"}
         What the data must have: groups; more than two classes, or between 3 and 20 of them; for real values
         means that differ, a spread, spreads that differ, a whole distribution, or quantiles of a few levels.
+    parts : tuple of str
+        The two faults that it joins: `effect` is about the first, and the second is measured without it.
     """
 
     name: str
@@ -40,6 +42,7 @@ class Fault:
     effect: str
     by_group: bool = False
     needs: Needs = ""
+    parts: tuple[str, ...] = ()
 
 
 NONE = "none"
@@ -66,14 +69,22 @@ REALS = (
     Fault("shift", 1, "shift", "mean"),
     Fault("scale", 1, "scale", "coverage", needs="spread"),
     Fault("slope", 2, "linear", "slope", needs="means"),
-    Fault("shift+scale", 2, "shift+scale", "mean", needs="spread"),
+    Fault("shift+scale", 2, "shift+scale", "mean", needs="spread", parts=("shift", "scale")),
     Fault("spread", 2, "spread", "spread", needs="spreads"),
     Fault("tails", 2, "tails", "tail", needs="dense"),
     Fault("group shift", 2, "shift", "mean", by_group=True, needs="groups"),
     Fault("group scale", 2, "scale", "coverage", by_group=True, needs="groups"),
-    Fault("slope+scale", 3, "linear+scale", "slope", needs="means"),
+    Fault("slope+scale", 3, "linear+scale", "slope", needs="means", parts=("slope", "scale")),
     Fault("skewed", 3, "skew", "skew", needs="dense"),
-    Fault("group shift+scale", 3, "shift+scale", "mean", by_group=True, needs="groups"),
+    Fault(
+        "group shift+scale",
+        3,
+        "shift+scale",
+        "mean",
+        by_group=True,
+        needs="groups",
+        parts=("group shift", "group scale"),
+    ),
     Fault("levels", 4, "levels", "quantile", needs="levels"),
     Fault("levels", 4, "relative_levels", "quantile", needs="levels"),
     Fault("shape", 4, "isotonic", "quantile", needs="dense"),

@@ -136,6 +136,7 @@ def fault_finding(diagnosis: Diagnosis, classes: Sequence[str], margin: float) -
         "pvalue": diagnosis.pvalue,
         "n_clusters": diagnosis.n_clusters,
         "second": None if diagnosis.second is None else effect_facts(diagnosis.second, classes),
+        "besides": None if diagnosis.besides is None else effect_facts(diagnosis.besides, classes),
         "is_clear": is_clear,
         "pays": diagnosis.repair is not None,
         "is_small": is_small,

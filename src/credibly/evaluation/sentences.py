@@ -89,8 +89,9 @@ def _size(facts: Facts) -> str:
 
 
 def _second(facts: Facts) -> str:
-    second = facts["second"]
-    return "" if second is None else f" Then, smaller{group_of(second)}: {measured(second)}."
+    besides, second = facts["besides"], facts["second"]
+    part = "" if besides is None else f" With that put right{group_of(besides)}, {measured(besides)}."
+    return part if second is None else f"{part} Then, smaller{group_of(second)}: {measured(second)}."
 
 
 _TOO_SURE = ("Overconfident{g}", "Underconfident{g}")

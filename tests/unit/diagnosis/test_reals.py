@@ -279,3 +279,16 @@ def test_cells_of_labels_that_equal_quantiles_by_hand() -> None:
     # 2 below the first level, of which one is free; 5 below the second; the others lie above it
     assert np.bincount(cells, minlength=4).tolist() == [2, 3, 4, 1]
     assert cells[[0, 8, 9]].tolist() == [0, 2, 3]
+
+
+def test_of_two_faults_the_second_is_measured_without_the_first() -> None:
+    found = diagnose(made("Gaussian", MEAN + 0.4, 0.7 * SPREAD), LABELS, n_resamples=199)
+    assert found.effect.claim.measure == "mean"
+    assert found.besides is not None
+    assert found.besides.claim.measure == "coverage"
+    low, high = found.besides.interval
+    # of a normal law, 0.7 * 1.645 standard deviations on both sides hold 75.0 %, so 15 points too few
+    assert low < 0.15 < high
+    alone = diagnose(made("Gaussian", MEAN, 0.7 * SPREAD), LABELS, n_resamples=199)
+    assert alone.fault == "scale"
+    assert alone.besides is None
