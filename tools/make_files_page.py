@@ -42,10 +42,9 @@ arrays follow the same rules: `evaluate(frame, series)`, `evaluate("file.csv")` 
 - **Nothing is overwritten by accident**: an output file may never be an input file, and `--force` is needed
   to replace any other; only an earlier report gives way to a new one.
 
-Every form below is a small file that the tests write and read (`tests/unit/io/corpus.py`). The last column is
-the note or the message that this file gets. Messages name keywords of `load`; the command line has options
-of the same names (`ignore_label=-1` is `--ignore-label -1`). Forms with the same answer share a row, with the
-answer of the first. `python tools/make_files_page.py` writes this page.
+The tests write and read every form below; the last column shows the note or the message that it gets.
+Messages name keywords of `load`; options of the command line have the same names (`ignore_label=-1` is
+`--ignore-label -1`). Forms that share a row get the same answer.
 """
 
 

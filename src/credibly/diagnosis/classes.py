@@ -312,7 +312,7 @@ class ClassSubject:
         """Return the largest of all effects that a fault may have, of the predictions or of repaired ones."""
         stated = self.probs if probs is None else probs
         effects = []
-        claims = [(claim, self.rows_of(claim)) for claim in self.claims(fault, by)]
+        claims = [(claim, self.rows_of(claim)) for claim in self.claims(fault, by, stated)]
         large = [pair for pair in claims if np.count_nonzero(pair[1]) >= FEWEST]
         for claim, keep in large or [max(claims, key=lambda pair: np.count_nonzero(pair[1]))]:
             says, happened = self._compared(stated, claim, keep)
@@ -355,7 +355,7 @@ class ClassSubject:
             keep &= (seen >= claim.between[0]) & (seen <= claim.between[1])
         return keep
 
-    def claims(self, fault: Fault, by: str | None) -> list[Claim]:
+    def claims(self, fault: Fault, by: str | None, stated: HostArray) -> list[Claim]:
         """Return all effects that a fault may have; the largest is reported."""
         event = self.is_event and not self.is_answer
         labels: list[int | None] = [None] if self.is_answer else [1] if event else [*range(self.k)]
@@ -380,13 +380,21 @@ class ClassSubject:
         seen, measure = self.seen, "class" if event else "confidence"
         if fault.effect == "ends":
             low, high = (float(end) for end in np.quantile(seen, [0.1, 0.9]))
-            return [Claim(measure, label, between=(high, 1.0)), Claim(measure, label, between=(0.0, low))]
+            ends = [Claim(measure, label, between=(high, 1.0)), Claim(measure, label, between=(0.0, low))]
+            whole = Claim(measure, label)
+            return [whole] if self._are_all_off(stated, whole, ends) else ends
         cuts = np.unique(np.quantile(seen, np.linspace(0.0, 1.0, PARTS + 1))).tolist()
         return [
             Claim(measure, label, between=(cuts[a], cuts[b]))
             for a in range(len(cuts) - 1)
             for b in range(a + 1, min(a + 5, len(cuts)))
         ] or [Claim(measure, label)]
+
+    def _are_all_off(self, stated: HostArray, whole: Claim, ends: Sequence[Claim]) -> bool:
+        """Tell whether both ends are off in one direction, and clearly so on average: a bias, not a tilt."""
+        says, happened = self._compared(stated, whole, self.rows_of(whole))
+        size, error = self.weighing.mean(says - happened), self.weighing.stderr(says - happened, event=1.0)
+        return abs(size) > _LATE * error and all(self.remains(end, stated) * size > 0 for end in ends)
 
     def _event_or_confidence(self) -> int | None:
         """Return 1 where confidence says nothing of the event, because it is rarely the probable class."""

@@ -51,6 +51,7 @@ _MEMBER_WORDS = ("model", "seed", "run", "net", "network", "fold", "pass", "memb
 _MEMBER = r"(?:m|member|model|net|fold|seed|run|draw)[_ ]?"
 _MEMBER_FIRST = re.compile(rf"{_MEMBER}(?P<member>\d+)[_.: -](?P<rest>.+)", re.IGNORECASE)
 _MEMBER_LAST = re.compile(rf"(?P<rest>.+?)[_.: -]{_MEMBER}(?P<member>\d+)", re.IGNORECASE)
+_LEVEL_WORDS = ("quantile", "quantile_level", "level", "tau")
 _LEVEL = re.compile(r"0?\.\d+|\d{1,2}(?:\.\d+)?\s?%")
 TEXT_ROLES = frozenset(word for words in _WHOLE.values() for word in words)
 """Columns that may hold text; lower case."""
@@ -221,7 +222,7 @@ def _wide(table: Columns, roles: Mapping[str, str], *, n_axes: int, chosen: Sequ
             continue
         if column.ndim > n_axes:
             content.arrays[name] = column
-        elif name.lower() in _SINGLE and column.dtype.kind in "fiub":
+        elif name.lower() in _SINGLE and column.dtype.kind in "fiub" and not _has_siblings(name, table):
             _place_single(name, column, content)
         elif named is not None:
             groups.setdefault(named[0], {})[named[1]] = column
@@ -242,9 +243,16 @@ def _wide(table: Columns, roles: Mapping[str, str], *, n_axes: int, chosen: Sequ
         stacked = _stack(field, parts, content)
         if stacked is not None:
             content.arrays[field] = stacked
+    _leave_out_points(plain, content)
     _place_forecasts(plain, content)
     _place_plain(plain, content)
     return content
+
+
+def _has_siblings(name: str, table: Columns) -> bool:
+    """Tell whether `p_positive` is a class like `p_neutral` beside it, not the probability of class 1."""
+    field = (field_of(name) or ("",))[0]
+    return field == "probs" and sum((field_of(other) or ("",))[0] == field for other in table) > 1
 
 
 def _place_single(name: str, column: Array, content: Content) -> None:
@@ -399,6 +407,20 @@ def _place_forecasts(plain: dict[str, Array], content: Content) -> None:
             content.note(f"column {words[0]!r} is read as the {ROLES['score'].meaning}")
 
 
+def _leave_out_points(plain: dict[str, Array], content: Content) -> None:
+    """Leave out a mean or point forecast beside quantiles: there is no spread to make it a distribution."""
+    n_levels = sum(_LEVEL.fullmatch(name) is not None for name in plain)
+    if ("values" in content.arrays or n_levels > 1) and not {"std", "variance", "log_variance"} & set(
+        content.arrays
+    ):
+        points = [name for name in plain if name.lower() in _POINT_WORDS]
+        content.rest |= {name: plain.pop(name) for name in points}
+        if "mean" in content.arrays:
+            content.rest["mean"] = content.arrays.pop("mean")
+        if content.rest:
+            content.note(f"not used beside quantiles: columns {listed_names(content.rest)}")
+
+
 def _place_plain(plain: dict[str, Array], content: Content) -> None:
     """Read unprefixed numeric columns as classes, or quantiles, where nothing else can be the predictions."""
     numeric = {
@@ -417,7 +439,7 @@ def _place_plain(plain: dict[str, Array], content: Content) -> None:
             _place_classes(numeric, names, content)
     if plain:
         content.note(f"not used: columns {listed_names(plain)}")
-        content.rest = plain
+        content.rest |= plain
 
 
 def _place_classes(numeric: dict[str, Array], names: list[str], content: Content) -> None:
@@ -428,6 +450,16 @@ def _place_classes(numeric: dict[str, Array], names: list[str], content: Content
             "it may be the probability of class 1, or the confidence in whatever class was predicted",
             f"For the probability of class 1 name it `score`, or pass `columns={names[0]}`.",
         )
+    for name in set(names) & set(_LEVEL_WORDS):
+        levels = np.unique(numeric[name])
+        if levels[0] > 0 and levels[-1] < 1 and 2 * len(levels) <= len(numeric[name]):
+            raise InputError(
+                "predictions",
+                "must be in one row per instance",
+                f"the column {name!r} repeats {len(levels)} levels, one row each",
+                f"Give each level a column: `frame.pivot(index=..., columns={name!r}, values=...)`; columns "
+                "called 0.1, 0.5, 0.9 are read as quantiles.",
+            )
     numbers = numbers_of(names)
     if numbers is not None:
         in_order = [names[j] for j in np.argsort(numbers)]
@@ -549,7 +581,7 @@ def _note_repeated(content: Content, roles: Mapping[str, str]) -> None:
     n, n_ids = len(names), len(set(names))
     if n_ids == n:
         return
-    if "rater" in roles:
+    if "rater" in roles and _predictions(content):
         raise InputError(
             "predictions",
             "must be in one row per instance",

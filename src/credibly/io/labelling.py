@@ -157,6 +157,8 @@ def shared_id(columns: Columns, other: Columns) -> str | None:
 def _order(content: Content, other: Content, named: str | None, lines_in_order: bool) -> Array | None:
     """Return how the rows of labels are to be put to stand beside their predictions; None as they are."""
     ids, label_ids = content.arrays.get("id"), other.arrays.get("id")
+    if ids is None and label_ids is not None:  # a column of another name that holds the same names
+        ids = next((c for c in content.rest.values() if set(c.tolist()) == set(label_ids.tolist())), None)
     if ids is not None and label_ids is not None:
         if content.counts_rows or (named or "").lower() in ROW_NUMBERS:
             order, notes = order_by_index(ids, label_ids, what="labels")

@@ -20,7 +20,7 @@ from credibly.predictions.convert import require_no_confidence
 from credibly.predictions.given import ROUTINE
 from credibly.predictions.point import both_classes, rounding_of
 
-_ENDS = [
+ENDS = [
     re.compile(rf"(?:^|[_. -])(?:{words})(?:$|[_. -]|\d)", re.IGNORECASE)
     for words in ("lower|low|lo|lwr|lb", "upper|high|hi|upr|ub")
 ]
@@ -36,6 +36,13 @@ def find_lone(content: Content) -> None:
         for name, array in content.arrays.items()
         if name not in BESIDE and name not in FIELDS and array.ndim >= 2 and array.dtype.kind in "fiub"
     ]
+    if not candidates and set(content.arrays) & {"y", "label_counts", "raters"}:
+        raise InputError(
+            "the file",
+            "must hold predictions",
+            f"it holds only {described(dict(list(content.arrays.items())[:12]))}",
+            "Give the file of the predictions first, and the labels with `labels=`.",
+        )
     if len(candidates) != 1:
         raise InputError(
             "the file",
@@ -100,17 +107,15 @@ def kind_of_lone(content: Content, options: ReadOptions) -> str:
                     "With a claimed coverage, name the ends of intervals `lower` and `upper`, or the columns "
                     "of sets `in_set_CLASS`, with 0 and 1."
                 )
-            elif all(any(map(end.search, content.classes or ())) for end in _ENDS):
+            elif all(any(map(end.search, content.classes or ())) for end in ENDS):
                 remedy = Remedy(
-                    "For intervals of a real value that claim to contain 90 %, name their ends `lower` and "
-                    "`upper`, and use `claimed=0.9`.",
-                    "For intervals of a real value that claim to contain 90 %, name their ends `lower` and "
-                    "`upper`, and use `--claimed 0.9`.",
+                    "For intervals of a real value that claim to contain 90 %, use `claimed=0.9`.",
+                    "For intervals of a real value that claim to contain 90 %, use `--claimed 0.9`.",
                 )
             raise InputError(
                 "predictions",
                 "must be rows of probabilities if no kind is given",
-                f"in {shape} {share:.0%} of the rows are; {looks}",
+                f"got {shape}, {'most of ' * (share > 0)}whose rows do not sum to 1; {looks}",
                 remedy,
             )
         how_many = "all" if share == 1 else f"{share:.2%} of the"
@@ -179,7 +184,7 @@ def _looks_like(array: Array, names: Sequence[str] | None) -> tuple[str, str]:
         return f"{span}, like logits", _say("logits") + " For draws of a real quantity: `kind='samples'`."
     if high <= 1 + 1e-6:
         return (
-            f"{span} but rows do not sum to 1, like beliefs of focal sets or one-against-rest scores",
+            f"{span}, like beliefs of focal sets or one-against-rest scores",
             Remedy(
                 "Save beliefs with their `focal_sets` in one .npz; normalise scores with "
                 "`Point.from_scores`.",

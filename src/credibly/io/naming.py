@@ -13,8 +13,8 @@ import numpy as np
 
 from credibly._arrays.errors import InputError, Remedy, require
 from credibly._arrays.namespace import Array
-from credibly.io.columns import CLASS_EACH
-from credibly.io.nameless import both_columns, find_lone, kind_of_lone, needs, split_label_column
+from credibly.io.columns import CLASS_EACH, listed_names
+from credibly.io.nameless import ENDS, both_columns, find_lone, kind_of_lone, needs, split_label_column
 from credibly.io.roles import (
     BESIDE,
     FIELDS,
@@ -94,21 +94,19 @@ def _turn_into_roles(content: Content, options: ReadOptions, labels: dict[str, A
         content.note(f"array {forecast[0]!r} is read as `mean`")
 
 
-_ENDS = (("lo", "hi"), ("low", "high"), ("lwr", "upr"), ("lb", "ub"))
-"""Names of two columns that are the ends of intervals where a coverage is claimed."""
-
-
 def _split_ends(content: Content) -> None:
-    """Take two columns with names of ends apart, which would be two classes if no coverage were claimed."""
-    names = [name.lower() for name in content.classes or ()]
-    ends = next((pair for pair in _ENDS if sorted(pair) == sorted(names)), None)
-    if content.lone != "columns" or ends is None:
+    """Take columns such as `lo` and `hi` as ends; they would be classes if no coverage were claimed."""
+    names = list(content.classes or ())
+    ends = [[name for name in names if end.search(name)] for end in ENDS]
+    if content.lone != "columns" or [len(found) for found in ends] != [1, 1]:
         return
-    both = content.arrays.pop("columns")
-    for name, end in zip(("lower", "upper"), ends, strict=True):
-        content.arrays[name] = both[..., names.index(end)]
+    columns = content.arrays.pop("columns")
+    for role, (name,) in zip(("lower", "upper"), ends, strict=True):
+        content.arrays[role] = columns[..., names.index(name)]
     content.notes = [note for note in content.notes if getattr(note, "code", "") != CLASS_EACH]
-    content.note(f"columns {ends[0]!r} and {ends[1]!r} are read as `lower` and `upper`")
+    content.note(f"columns {ends[0][0]!r} and {ends[1][0]!r} are read as `lower` and `upper`")
+    if left := [name for name in names if [name] not in ends]:
+        content.note(f"not used: columns {listed_names(left)}")
     content.classes = content.named_by = content.lone = None
 
 

@@ -163,7 +163,13 @@ ROLES: dict[str, Role] = {
         "shares of raters", "(n, k)", "soft_label label_distribution", becomes="label_counts"
     ),
     "features": _row("features", "(n, d)", "feature", prefixes="x feature"),
-    "id": Role("id", "(n,)", _words(_ID_WORDS), columns=("instance", "file", *ROW_NUMBERS), text="names"),
+    "id": Role(
+        "id",
+        "(n,)",
+        _words(_ID_WORDS),
+        columns=("instance", "item", "document", "doc", "file", *ROW_NUMBERS),
+        text="names",
+    ),
     "group": _row("group", "(n,)", "groups subgroup", text="names"),
     "cluster": _row("cluster", "(n,)", "clusters cluster_id", text="names"),
     "member_weights": _row(

@@ -324,7 +324,7 @@ class LocationScaling(RealRecalibration):
             parts.append(f"a scale of {np.exp(b.pop(0)):.3g}")
         if "spread" in self.terms:
             parts.append(f"an exponent of the spread of {1.0 + b.pop(0):.3g}")
-        by_group = f", and one of their own for {len(self.levels)} groups" if self.levels else ""
+        by_group = f", adjusted for each of {len(self.levels)} groups" if self.levels else ""
         return f"{' and '.join(parts)}{by_group}"
 
     def _shapes(self) -> dict[str, tuple[int, ...]]:

@@ -204,3 +204,13 @@ def test_a_repair_that_may_help_by_chance_is_not_advised() -> None:
             unclear += 1
             assert found.repair is None or found.repair.gain > 2.0 * found.repair.stderr
     assert unclear
+
+
+def test_an_event_that_is_stated_too_often_everywhere_is_not_called_too_extreme() -> None:
+    rng = np.random.default_rng(0)
+    logit = rng.normal(-4.5, 2.0, size=6000)
+    labels = (rng.random(6000) < 1 / (1 + np.exp(-logit))).astype(int)
+    stated = 1 / (1 + np.exp(-(0.6 * logit + 2.0)))  # balanced classes: a bias, and a slope beside it
+    evaluation = cr.evaluate(np.stack([1 - stated, stated], axis=1), labels, rng=0)
+    assert evaluation.diagnosis.repair.method == "platt"
+    assert str(evaluation.headline).startswith("Predicts class 1 too often: it says ")

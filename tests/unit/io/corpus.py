@@ -244,6 +244,16 @@ row(
 )
 row(
     S,
+    "`p_positive, p_neutral, p_negative, label` with names as labels",
+    table(
+        cols(["p_positive", "p_neutral", "p_negative"])
+        | {"label": np.array(["positive", "neutral", "negative"])[Y3]}
+    ),
+    number=A3,
+    note="class names",
+)
+row(
+    S,
     "`cat_prob, dog_prob, cow_prob, label` with names as labels",
     table(cols(["cat_prob", "dog_prob", "cow_prob"]) | {"label": NAMES[Y3]}),
     number=A3,
@@ -686,6 +696,22 @@ row(
     number=G3,
     note="column 'photo' names the instances",
 )
+row(
+    S,
+    "`item, rater, label`, one line per rater, beside predictions with the same names as `picture`",
+    two(
+        {"picture": IDS[ORDER]} | {name: column[ORDER] for name, column in PRED.items()},
+        {"item": LONG["id"], "rater": LONG["rater"], "label": LONG["label"]},
+    ),
+    number=G3,
+    note="labels are joined with the predictions by 'item'",
+)
+row(
+    S,
+    "`item, rater, label` and no predictions",
+    table({"item": LONG["id"], "rater": LONG["rater"], "label": LONG["label"]}),
+    refused="must hold predictions",
+)
 GAP = np.arange(4 * N) % 9 == 0
 HELD = np.where(GAP.reshape(N, 4), -1, RATERS)
 FEW = np.where(np.arange(4) == np.arange(N)[:, None] % 4, RATERS, -1)
@@ -903,6 +929,15 @@ row(
 )
 row(
     S,
+    "`item, rater, p_0, p_1, p_2, label`, one line per rater",
+    table(
+        {"item": LONG["id"], "rater": LONG["rater"], "label": LONG["label"]}
+        | {name: np.repeat(column, 4) for name, column in PRED.items()}
+    ),
+    refused="one row per rater in 'rater'",
+)
+row(
+    S,
     "`id, rater, p_0, p_1, p_2, label`, one line per rater",
     table(PER_MEMBER | {"rater": np.tile(list("abcd"), N)}),
     refused="one row per instance; 160 rows share 40 ids",
@@ -1048,11 +1083,34 @@ row(
     note="quantiles at",
     said="--levels 0.05,0.95",
 )
+PROPHET = {"ds": IDS, "yhat": MEAN, "yhat_lower": Q[0.05], "yhat_upper": Q[0.95], "y": REAL}
 row(
     S,
-    "`ds, yhat, yhat_lower, yhat_upper, y`",
-    table({"ds": IDS, "yhat": MEAN, "yhat_lower": Q[0.05], "yhat_upper": Q[0.95], "y": REAL}),
-    refused="claim to contain 90 %, name their ends `lower` and `upper`, and use `claimed=0.9`",
+    "`ds, yhat, yhat_lower, yhat_upper, y` (Prophet)",
+    table(PROPHET),
+    refused="claim to contain 90 %, use `claimed=0.9`",
+)
+row(
+    S,
+    "`timestamp, mean, 0.05, 0.5, 0.95, target` (AutoGluon)",
+    table(
+        {"timestamp": IDS, "mean": MEAN} | {f"{level}": Q[level] for level in Q} | {"target": REAL},
+    ),
+    number=R,
+    note="not used beside quantiles: columns mean",
+)
+row(
+    S,
+    "`date, quantile, value, y`, one line per quantile",
+    table(
+        {
+            "date": np.repeat(IDS, 3),
+            "quantile": np.tile(list(Q), N),
+            "value": np.stack(list(Q.values()), axis=1).ravel(),
+            "y": np.repeat(REAL, 3),
+        }
+    ),
+    refused="the column 'quantile' repeats 3 levels, one row each",
 )
 for names in (
     ("q_0.05", "q_0.5", "q_0.95"),
@@ -1150,6 +1208,22 @@ row(
     S,
     "`lower, upper, y`",
     table(ENDS | {"y": REAL}, claimed=0.9),
+    number=HELD,
+    note="intervals of a real value with a claimed coverage",
+    said="--claimed 0.9",
+)
+row(
+    S,
+    "`ds, yhat, yhat_lower, yhat_upper, y` (Prophet)",
+    table(PROPHET, claimed=0.9),
+    number=HELD,
+    note="intervals of a real value with a claimed coverage",
+    said="--claimed 0.9",
+)
+row(
+    S,
+    "`ds, MODEL, MODEL-lo-90, MODEL-hi-90, y` (Nixtla)",
+    table({"ds": IDS, "MODEL": MEAN, "MODEL-lo-90": Q[0.05], "MODEL-hi-90": Q[0.95], "y": REAL}, claimed=0.9),
     number=HELD,
     note="intervals of a real value with a claimed coverage",
     said="--claimed 0.9",
