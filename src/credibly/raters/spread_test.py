@@ -50,6 +50,8 @@ TAILS: dict[str, Tail] = {
     "fourth_moments": "greater",
 }
 STATISTICS = ("pair_gap", "spread_score", "local_spread_score")
+LOCAL = {"local_spread_score": "spread_score", "local_mean_gap": "mean_gap"}
+"""Statistics that add the same residuals over pairs of near instances."""
 MOMENTS = {"second_moments": 2, "third_moments": 3, "fourth_moments": 4}
 RATERS_DIFFER = (
     "raters differ (p = {:.3g}), so labels of different instances depend on each other; a conflict also "
@@ -244,11 +246,11 @@ def _replicate_values(
     for rows, part, drawn in drawn_tiles(law, counts, n_resamples, seed):
         made: dict[str, HostArray] = {}
         for name in statistics:
-            plain = name.removeprefix("local_")
+            plain = LOCAL.get(name, name)
             if plain not in made:
                 made[plain] = _residuals(plain, part, drawn)
             terms = made[plain]  # (rows, 1 + b, c)
-            if not name.startswith("local_"):
+            if name not in LOCAL:
                 of_all[name] = of_all[name] + terms.sum(axis=0)
                 continue
             spread = terms.std(axis=1, keepdims=True)
@@ -264,7 +266,7 @@ def _replicate_values(
         if name in MOMENTS:
             spread = sums.std(axis=0)
             values[name] = ((sums[:, spread > 0] / spread[spread > 0]) ** 2).sum(axis=-1)
-        elif name.startswith("local_"):
+        elif name in LOCAL:
             values[name] = ((sums**2).sum(axis=0) - squares[name]).sum(axis=-1) / n
         else:
             values[name] = (sums**2).sum(axis=-1) / n if name == "mean_gap" else sums[:, 0] / n

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -75,6 +75,8 @@ class RaterDetails(Details):
         How raters differ most clearly: some give certain labels more often, or agree less with the rest.
     """
 
+    _why_constant: ClassVar[str] = "the raters of each instance agree"
+
     rater: str
     n_raters: int
     aspect: str = "leaning"
@@ -87,8 +89,7 @@ class RaterDetails(Details):
                 f"clearly {called(self.rater)}."
             )
         if test.verdict(level) == "cannot tell":
-            why = super()._sentence(test, level, class_names)
-            return why.replace("these predictions allow no other value", "the raters of each instance agree")
+            return super()._sentence(test, level, class_names)
         if not test.components:
             return (
                 f"Nothing shows that the {self.n_raters} raters prefer different labels. Whether some are "

@@ -45,6 +45,8 @@ class Details:
 
     _subject: ClassVar[str] = "predictions"
     """What the labels are compared with, for sentences."""
+    _why_constant: ClassVar[str] = "these predictions allow no other value"
+    """Why all replicates have the observed value."""
 
     def _deciding_pvalue(self, test: HypotestResult[Any]) -> float:
         return test.pvalue if test.adjusted_pvalue is None else test.adjusted_pvalue
@@ -64,7 +66,7 @@ class Details:
         null = test.null_distribution
         if null is not None and null.size:
             if _alike(null, test.statistic).all():
-                return "these predictions allow no other value"
+                return self._why_constant
             ends = (null.max(), null.min())[:sides]
             least = sides * min(int(_alike(null, end).sum()) for end in ends) / (test.n_resamples + 1)
             if test.n_resamples and least > level:

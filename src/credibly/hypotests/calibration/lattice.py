@@ -272,12 +272,12 @@ def _attribute(
         few = f"with fewer than {min_size} rows"
         count = counted(len(joined), f"level {few} is", f"levels {few} are")
         notes.append(f"{name}: {count} merged: {shown}")
-        words = [*(words[at] for at in kept), _free(OTHER, words)]
+        words = [*(words[at] for at in kept), _free(OTHER, words, " levels")]
         level = place[level]
     codes[~missing] = level
     if missing.any():
         codes[missing] = len(words)
-        words = [*words, _free(MISSING, words)]
+        words = [*words, _free(MISSING, words, " ")]
         entries = (
             "1 missing entry forms" if missing.sum() == 1 else f"{int(missing.sum())} missing entries form"
         )
@@ -355,8 +355,8 @@ def _cut(
     return ends, place.reshape(-1)[level]
 
 
-def _free(word: str, taken: Sequence[str]) -> str:
-    """Return a name that no level has yet."""
+def _free(word: str, taken: Sequence[str], ending: str) -> str:
+    """Return a name that no level has yet, with as many endings as that takes."""
     while word in taken:
-        word = f"{word} levels" if word.startswith(OTHER) else f"{word} "
+        word += ending
     return word
