@@ -175,7 +175,8 @@ def cluster_error(
     independent : float or None
         The standard error were all rows independent; None takes rows of a cluster for the same.
     size : float
-        Size of the terms that are summed: rounding errors are relative to it. With 0, the value says it.
+        Size of the terms that are summed: rounding errors are relative to it. If 0, the value itself sets
+        the scale.
 
     Returns
     -------

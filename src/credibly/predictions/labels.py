@@ -138,7 +138,7 @@ def as_labels(
 ) -> Labels:
     """Check labels against predictions and return them as a batch of one (or of the given rows).
 
-    Weights of `some_rows` may all be 0: others have more.
+    With `some_rows`, all weights may be 0, since other chunks may have positive ones.
     """
     if isinstance(labels, (Classes, Counts, Reals)):
         return labels

@@ -288,7 +288,7 @@ class AuditResult(WithPvalue, Result):
             if all(not group.conditions for group in groups) and self.n_groups > 1:
                 if all(group.n_clusters == 1 for group in self._named):
                     return f"Off in all rows together ({tested}).{self._untold}"
-                return f"Off for everyone: no group{named} differs from the rest ({tested}).{self._untold}"
+                return f"The fault is the same in every group{named} ({tested}).{self._untold}"
             off = "1 is" if len(groups) == 1 else f"{len(groups)} are"
             return f"Miscalibrated for some groups: of {looked}, {off} off ({tested})."
         if word == "cannot tell":

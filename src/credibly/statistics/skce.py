@@ -133,7 +133,7 @@ class KernelError(PairStatistic):
     def bound_to_sides(
         self, sides: Sides, plan: BandwidthPlan, notes: tuple[str, ...], **settings: Any
     ) -> PairBound:
-        """Return the statistic bound to places of predictions; `settings` are what rules became."""
+        """Return the statistic bound to places of predictions; `settings` hold resolved values."""
         resolved = dataclasses.replace(self, bandwidth=plan.number, **settings)
         return PairBound(resolved, sides, plan, notes)
 

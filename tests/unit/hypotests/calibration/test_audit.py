@@ -435,7 +435,7 @@ def test_what_is_off_everywhere_is_not_called_a_group() -> None:
     probs, sex = np.stack([1 - p, p], axis=1), np.tile(["F", "M"], 200)
     found = cr.audit(probs, labels, groups={"sex": sex}, measures=["classes"], rng=0)
     assert [one.group for one in found.findings] == ["all rows"]
-    assert found.headline.startswith("Off for everyone: no group of sex differs from the rest (p =")
+    assert found.headline.startswith("The fault is the same in every group of sex (p =")
     assert "no group differs" in cr.audit(probs, labels, groups=sex, rng=0).headline
 
 
