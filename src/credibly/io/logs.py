@@ -461,8 +461,8 @@ def _choices_of(response: Mapping[str, Any]) -> list[dict[str, Any]]:
 def _take_tokens(question: Question, logprobs: Any) -> None:
     """Take the tokens listed at the place of the answer: the letter beside which most letters are listed.
 
-    If there is none, that is the first token. If nothing is listed beside the tokens of a text, their
-    probabilities are its confidence.
+    If there is none, that is the first token. The probabilities of all tokens of a text are its confidence if
+    nothing is listed beside them, or if the text has several and was judged.
     """
     if not isinstance(logprobs, dict):
         return
@@ -481,7 +481,8 @@ def _take_tokens(question: Question, logprobs: Any) -> None:
         places = [("", {str(name): float(number) for name, number in first.items()})]
     if not places:
         return
-    if _is_text(question) and all(len(listed) == 1 for _, listed in places):
+    alone = all(len(listed) == 1 for _, listed in places)
+    if _is_text(question) and (alone or (len(places) > 1 and question.correct is not None)):
         _take_answer(question, [next(iter(listed.values())) for _, listed in places])
         return
     letters = {at: _letters(listed) for at, (token, listed) in enumerate(places) if len(spelled(token)) == 1}

@@ -667,8 +667,10 @@ def test_a_confidence_may_be_a_score(tmp_path: Path, scores: dict[str, Any]) -> 
     assert data.labels.tolist() == [1]
 
 
-def test_tokens_of_a_text_that_inspect_scored(tmp_path: Path) -> None:
-    content = [{"token": token, "logprob": math.log(0.5)} for token in ("Par", "is")]
+@pytest.mark.parametrize("others", [[], [{"token": "x", "logprob": -3.0}]])
+def test_tokens_of_a_text_that_inspect_scored(tmp_path: Path, others: list[Any]) -> None:
+    more = {"logprob": math.log(0.5), "top_logprobs": others}
+    content = [{"token": token, **more} for token in ("Par", "is")]
     sample = {**_inspect_sample(0), "choices": None, "target": "Paris, France"}
     sample |= {"output": {"choices": [{"logprobs": {"content": content}}]}}
     data = cr.load(_graded(tmp_path, [{**sample, "scores": {"match": {"value": "C", "answer": "Paris"}}}]))
