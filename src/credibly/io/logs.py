@@ -497,6 +497,7 @@ def _take_tokens(question: Question, logprobs: Any) -> None:
 def _listed(tokens: Iterable[tuple[Any, Any]]) -> tuple[list[str], Sequence[float]]:
     """Return tokens and their probabilities; a text that comes again takes no more memory."""
     logs = {sys.intern(str(token)): float(log) for token, log in tokens}
+    _require_below_one(logs.values())
     return _shared(logs), array("d", map(math.exp, logs.values()))
 
 
@@ -514,10 +515,14 @@ def _is_text(question: Question) -> bool:
 def _take_answer(question: Question, numbers: Any) -> None:
     """Take the probability of an answer from the log-probabilities of its tokens."""
     logs = [float(number) for number in _flat([numbers])]
-    if max(logs, default=0.0) > 1e-3:
-        raise ValueError(f"a log-probability is {max(logs):.6g}, above 0")
+    _require_below_one(logs)
     question.confidence, question.source = math.exp(min(0.0, sum(logs))), TOKENS
     question.lengths = [len(logs)]
+
+
+def _require_below_one(logs: Iterable[float]) -> None:
+    if (most := max(logs, default=0.0)) > 1e-3:
+        raise ValueError(f"a log-probability is {most:.6g}, above 0")
 
 
 def spelled(token: str) -> str:

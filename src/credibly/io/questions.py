@@ -239,9 +239,11 @@ def _of_options(
             content.note("probabilities are those given that one of the options is the answer")
     else:
         if (np.abs(total - 1) > 1e-3).any():
+            low, high = (f"{end:.2g}" for end in (total.min(), total.max()))
+            ends = "" if low == high else f"; from {low} to {high}"
             content.note(
-                f"the probabilities of the options sum to {np.median(total):.2g} (median) and are divided by "
-                "their sum: what follows is given that one of the options is the answer"
+                f"the probabilities of the options sum to {np.median(total):.2g} (median{ends}) and are "
+                "divided by their sum: what follows is given that one of the options is the answer"
             )
         content.arrays["logits"] = table if m > 1 else table[:, 0]
         content.member_axis = 1 if m > 1 else None

@@ -93,6 +93,9 @@ def test_mass_outside_the_options_is_said(tmp_path: Path) -> None:
     data = cr.load(_lines(tmp_path, [_harness(at, shift=math.log(0.5)) for at in range(3)]))
     assert np.allclose(data.predictions.probs, PROBS)
     assert any("sum to 0.5 (median) and are divided by their sum" in note for note in data.notes)
+    odd = [_harness(0), _harness(1, shift=math.log(1.5)), _harness(2)]
+    notes = cr.load(_lines(tmp_path, odd)).notes
+    assert any("sum to 1 (median; from 1 to 1.5) and are divided" in note for note in notes)
 
 
 def test_length_normalisation_is_asked_for_and_said(tmp_path: Path) -> None:
@@ -377,6 +380,10 @@ FAULTS: list[tuple[list[Any], str]] = [
     ),
     ([{"options": ["a", "b"], "answer": 0, "logprobs": [-0.1]}], r"must be one per option \(2\); got 1"),
     ([{"options": ["a", "b"], "answer": 0, "logprobs": [0.7, -2.0]}], "at most 0; row 0 has 0.7"),
+    (
+        [{**OPTIONS, "answer": "A", "top_logprobs": {"A": 1e9, "B": -1.0}}],
+        "a log-probability is 1e\\+09, above 0",
+    ),
     ([{"options": ["a", "b"], "answer": [0, 1], "logprobs": [-0.7, -0.7]}], "several answers are right"),
     ([{"options": ["a", "b"], "answer": "c!", "logprobs": [-0.7, -0.7]}], "one of 2 options.*it is 'c!'"),
     ([{"options": ["a", "a"], "answer": "a", "logprobs": [-0.7, -0.7]}], "question in row 0 must.*it is 'a'"),
