@@ -18,8 +18,7 @@ from credibly.io.roles import ReadOptions
 from credibly.predictions import Dataset, LabelCounts, Rows
 from credibly.predictions.labels import no_weight
 from credibly.scale.engines import Cluster
-from credibly.scale.pieces import ArrayPiece, require_labels, rows_and_axis
-from credibly.scale.scan import Shape, first_rows, work_on
+from credibly.scale.pieces import ArrayPiece, Shape, first_rows, require_labels, rows_and_axis, work_on
 
 T = TypeVar("T")
 

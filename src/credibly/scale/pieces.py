@@ -8,21 +8,24 @@ from __future__ import annotations
 
 import dataclasses
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 
 from credibly._arrays.checks import InvalidRowsError, as_array
 from credibly._arrays.errors import InputError, Remedy, require
-from credibly._arrays.namespace import is_numpy, is_torch, namespace, tiles
+from credibly._arrays.namespace import as_float64, is_numpy, is_torch, namespace, tiles, to_host
 from credibly.io import load, local_copy, map_npy, read_rows, rows_of
 from credibly.io.roles import ReadOptions
-from credibly.predictions import Dataset, LabelCounts, Predictions, as_labels
+from credibly.predictions import ClassPredictions, Dataset, LabelCounts, Predictions, as_labels
 from credibly.predictions.clusters import as_ids, as_names
 from credibly.predictions.dataset import each_attribute
 from credibly.predictions.labels import no_weight
 from credibly.predictions.point import ROUNDED
+
+T = TypeVar("T")
+_SAMPLE_ROWS = 32
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -256,3 +259,62 @@ def require_labels(labels: Any) -> None:
     """Raise unless labels were given with arrays."""
     remedy = "Pass `scan(predictions, labels)`."
     require(labels is not None, "must be given with arrays", remedy, labels=labels)
+
+
+@dataclasses.dataclass(frozen=True)
+class Shape:
+    """What all chunks must have in common."""
+
+    kind: str
+    n_classes: int | None
+    n_members: int
+    labels: str
+    classes: tuple[str, ...] | None
+    has_groups: bool
+    weights: tuple[float, ...] | Literal["by row"] | None
+
+    @classmethod
+    def of(cls, chunk: Dataset) -> Shape:
+        """Return the shape of one chunk."""
+        predictions = chunk.predictions
+        k = predictions.n_classes if isinstance(predictions, ClassPredictions) else None
+        weights = getattr(predictions, "weights", None)
+        return cls(
+            type(predictions).__name__,
+            k,
+            predictions.n_members,
+            type(chunk.batch).__name__,
+            chunk.classes,
+            chunk.groups is not None,
+            None
+            if weights is None
+            else "by row"
+            if weights.ndim == 2
+            else tuple(to_host(as_float64(weights)).tolist()),
+        )
+
+    def __str__(self) -> str:
+        classes = "" if self.n_classes is None else f", k={self.n_classes}"
+        names = "" if self.classes is None else f" named {', '.join(self.classes[:8])}"
+        groups = " and groups" if self.has_groups else ""
+        members = f"m={self.n_members}"
+        if self.weights == "by row":
+            members += ", weights by row"
+        elif self.weights is not None:
+            members += f", weights {', '.join(f'{weight:.4g}' for weight in self.weights[:8])}"
+        return f"{self.kind} ({members}{classes}{names}) with {self.labels.lower()} as labels{groups}"
+
+
+def first_rows(chunk: Dataset) -> Dataset:
+    """Return the first few rows of a chunk."""
+    return chunk.rows(slice(0, min(_SAMPLE_ROWS, len(chunk.predictions))))
+
+
+def work_on(work: Callable[[Dataset], T], expected: Shape, chunk: Dataset, name: str) -> T:
+    """See that a chunk is like the first, and work on it."""
+    shape = Shape.of(chunk)
+    if shape != expected:
+        raise InputError(
+            name, f"must be like the first chunk, {expected}", f"got {shape}", "Do not mix models in one run."
+        )
+    return work(chunk)

@@ -12,17 +12,16 @@ from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from functools import cached_property, partial
 from pathlib import PurePath
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
 from credibly._arrays.doors import checked
 from credibly._arrays.engines import Engine
-from credibly._arrays.errors import InputError
-from credibly._arrays.namespace import HostArray, as_float64, to_host
+from credibly._arrays.namespace import HostArray
 from credibly._arrays.progress import Progress
 from credibly.io.roles import ReadOptions
-from credibly.predictions import ClassPredictions, Dataset, Rows
+from credibly.predictions import Dataset, Rows
 from credibly.scale.engines import as_engine
-from credibly.scale.pieces import Piece
+from credibly.scale.pieces import Piece, Shape, first_rows, work_on
 from credibly.scale.sources import find_pieces
 from credibly.statistics.over_rows import gathered
 
@@ -40,7 +39,6 @@ def read_ahead(pieces: Sequence[Piece]) -> Iterator[tuple[Piece, Dataset]]:
 
 
 T = TypeVar("T")
-_SAMPLE_ROWS = 32
 _READ_OPTIONS = tuple(vars(ReadOptions()).keys() - {"labels", "groups", "clusters"})
 """Options of files under the same name; groups and clusters may be arrays here."""
 
@@ -124,65 +122,6 @@ class Scan(Rows):
     def __repr__(self) -> str:
         kind = type(self.example.predictions).__name__
         return f"Scan(n={self.n}, {kind}, {len(self.pieces)} chunks, engine={self.engine.name})"
-
-
-@dataclasses.dataclass(frozen=True)
-class Shape:
-    """What all chunks must have in common."""
-
-    kind: str
-    n_classes: int | None
-    n_members: int
-    labels: str
-    classes: tuple[str, ...] | None
-    has_groups: bool
-    weights: tuple[float, ...] | Literal["by row"] | None
-
-    @classmethod
-    def of(cls, chunk: Dataset) -> Shape:
-        """Return the shape of one chunk."""
-        predictions = chunk.predictions
-        k = predictions.n_classes if isinstance(predictions, ClassPredictions) else None
-        weights = getattr(predictions, "weights", None)
-        return cls(
-            type(predictions).__name__,
-            k,
-            predictions.n_members,
-            type(chunk.batch).__name__,
-            chunk.classes,
-            chunk.groups is not None,
-            None
-            if weights is None
-            else "by row"
-            if weights.ndim == 2
-            else tuple(to_host(as_float64(weights)).tolist()),
-        )
-
-    def __str__(self) -> str:
-        classes = "" if self.n_classes is None else f", k={self.n_classes}"
-        names = "" if self.classes is None else f" named {', '.join(self.classes[:8])}"
-        groups = " and groups" if self.has_groups else ""
-        members = f"m={self.n_members}"
-        if self.weights == "by row":
-            members += ", weights by row"
-        elif self.weights is not None:
-            members += f", weights {', '.join(f'{weight:.4g}' for weight in self.weights[:8])}"
-        return f"{self.kind} ({members}{classes}{names}) with {self.labels.lower()} as labels{groups}"
-
-
-def first_rows(chunk: Dataset) -> Dataset:
-    """Return the first few rows of a chunk."""
-    return chunk.rows(slice(0, min(_SAMPLE_ROWS, len(chunk.predictions))))
-
-
-def work_on(work: Callable[[Dataset], T], expected: Shape, chunk: Dataset, name: str) -> T:
-    """See that a chunk is like the first, and work on it."""
-    shape = Shape.of(chunk)
-    if shape != expected:
-        raise InputError(
-            name, f"must be like the first chunk, {expected}", f"got {shape}", "Do not mix models in one run."
-        )
-    return work(chunk)
 
 
 def _read_and_work(work: Callable[[Dataset], T], expected: Shape, piece: Piece) -> T:

@@ -147,7 +147,7 @@ def decision_costs(
     0.5
     """
     rows = as_rows(predictions, labels, clusters=clusters, blocks=blocks)
-    predictions = some_classes(rows, "decision_costs")
+    predictions = _some_classes(rows, "decision_costs")
     table = _cost_table(costs, predictions.n_classes)
     names = tuple(map(str, range(len(table)) if actions is None else actions))
     classes = rows.example.classes or tuple(map(str, range(predictions.n_classes)))
@@ -239,7 +239,7 @@ def murphy_curve(
     require_integer(n_points, "n_points", 1)
     require_level(level)
     rows = as_rows(predictions, labels, clusters=clusters, blocks=blocks)
-    sample = some_classes(rows, "murphy_curve")
+    sample = _some_classes(rows, "murphy_curve")
     known = is_whole(target) and 0 <= target < sample.n_classes
     rule = f"must be a class from 0 to {sample.n_classes - 1}"
     require(known, rule, "Name the class that one acts against.", target=target)
@@ -289,11 +289,10 @@ def _cluster_errors(
     return errors[0], errors[1]
 
 
-def some_classes(rows: Rows, what: str, *, labelled: bool = True) -> ClassPredictions:
+def _some_classes(rows: Rows, what: str) -> ClassPredictions:
     """Return some of the predictions; raise unless they are of classes, with one label each."""
     sample = require_classes(rows.example.predictions, f"`{what}`", "Pass class predictions.")
-    if labelled:
-        require_one_label(rows.example.batch, f"`{what}`")
+    require_one_label(rows.example.batch, f"`{what}`")
     return sample
 
 

@@ -31,9 +31,9 @@ from credibly._arrays.standard_errors import mean_error
 from credibly.credal import lower_entropy, nonspecificity, size, uncertainty, upper_entropy
 from credibly.credal.envelope import MAX_CLASSES
 from credibly.predictions import Belief, ClassPredictions, Confidence, Dataset, Point, as_point, as_rows
+from credibly.predictions.given import require_classes, require_one_label
 from credibly.results.base import Result
 from credibly.results.estimates import Estimate
-from credibly.selection.decisions import some_classes
 from credibly.statistics.proper import top_label
 from credibly.statistics.risk_coverage import one_number_each
 
@@ -264,7 +264,9 @@ def detection(
     good = is_number(tpr) and 0 < tpr <= 1
     require(good, "must be above 0 and at most 1", "Write 0.95 for 95 %.", tpr=tpr)
     rows = as_rows(predictions, labels)
-    sample = some_classes(rows, "detection", labelled=outliers is None)
+    sample = require_classes(rows.example.predictions, "`detection`", "Pass class predictions.")
+    if outliers is None:
+        require_one_label(rows.example.batch, "`detection`")
     if outliers is None:
         subject, what = "labels", "wrong answers"
         events = np.concatenate(list(rows.map(_mistakes)))
