@@ -19,9 +19,9 @@ STATISTICS = {
 }
 
 
-def _pairs(n: int) -> tuple[np.ndarray, Classes]:
+def _pairs(n: int, k: int = 3) -> tuple[np.ndarray, Classes]:
     rng = np.random.default_rng(3)
-    return rng.dirichlet(np.ones(3), size=(4, n)), Classes(rng.integers(0, 3, size=(4, n)), 3)
+    return rng.dirichlet(np.ones(k), size=(4, n)), Classes(rng.integers(0, k, size=(4, n)), k)
 
 
 @pytest.mark.parametrize("name", STATISTICS)
@@ -35,6 +35,15 @@ def test_equals_binding_each_prediction(name: str, n: int, library: Library) -> 
     np.testing.assert_allclose(
         pair_values(STATISTICS[name], library.asarray(probs), there), wanted, rtol=1e-10, atol=1e-13
     )
+
+
+@pytest.mark.parametrize("n", [2, 300])
+def test_two_classes_meet_in_the_order_of_their_chances(n: int) -> None:
+    probs, labels = _pairs(n, 2)
+    probs[:, n // 2 :] = np.round(probs[:, n // 2 :], 1)  # many at the same place, some certain
+    skce = STATISTICS["skce"]
+    wanted = [skce.bind(cr.Point(own))(one_of_many(labels, d))[0] for d, own in enumerate(probs)]
+    np.testing.assert_allclose(pair_values(skce, probs, labels), wanted, rtol=1e-12, atol=1e-15)
 
 
 def test_batches_stand_in_their_order_and_are_reported() -> None:
