@@ -18,10 +18,10 @@ from credibly.calls import plain
 from credibly.io.columns import roles_of, tabulate
 from credibly.io.files import digest_of, path_text, read_content
 from credibly.io.labelling import (
-    counts_of_shares,
     joined_labels,
     label_role,
     label_source,
+    resolved_labels,
     set_aside_all,
     shared_id,
 )
@@ -31,11 +31,8 @@ from credibly.io.naming import assign_roles, use_canonical_names
 from credibly.io.questions import lay_out
 from credibly.io.remote import local_copy
 from credibly.io.roles import KINDS, RAW_LOGITS, ROLES, Content, ReadOptions, described, require_held
-from credibly.predictions import Dataset, LabelCounts, OverClasses, Predictions, as_labels
-from credibly.predictions.dataset import named
+from credibly.predictions import Dataset, LabelCounts, OverClasses, Predictions
 from credibly.predictions.given import pixels, require_one_class
-from credibly.predictions.label_reading import counts_of_raters, named_classes, numbers_of
-from credibly.predictions.labels import read_labels
 from credibly.predictions.point import ROUNDED, rounding_of
 
 _FEW_ROWS = 256
@@ -335,7 +332,7 @@ def assemble(content: Content, options: ReadOptions, problems: list[str] | None 
     while True:
         try:
             predictions = _make(content, options)
-            labels = _resolve_labels(content, predictions, options)
+            labels = resolved_labels(content, predictions, options)
             _check_beside(content, predictions)
             break
         except InvalidRowsError as error:
@@ -509,107 +506,3 @@ def _for_files(error: CrediblyError, content: Content) -> CrediblyError:
         elsewhere += f" Use `kind={kind!r}`."
     code = error.remedy.code if isinstance(error.remedy, Remedy) else ""
     return reworded(error, remedy=Remedy(error.remedy + more + here, elsewhere + more + there, code=code))
-
-
-# Labels as they come in files
-
-
-def _resolve_labels(
-    content: Content, predictions: Predictions, options: ReadOptions
-) -> Array | LabelCounts | None:
-    """Return the labels checked against the predictions; every reading that is not literal is noted."""
-    labels = content.arrays.get("y")
-    known = content.classes
-    if known is None and isinstance(predictions, OverClasses):
-        known = tuple(str(j) for j in range(predictions.n_classes))
-    if labels is None:
-        for name in ("label_counts", "raters", "soft_labels"):
-            if name in content.arrays:
-                return _checked_counts(predictions, content.arrays[name], name, known, options, content)
-        return None
-    if isinstance(predictions, LabelCounts):
-        if labels.dtype.kind == "U":
-            said_of_labels: list[str] = []
-            labels = named_classes(labels, content.classes, said_of_labels)
-            content.note(*said_of_labels)
-        return _checked_beside_counts(predictions, labels)
-    if isinstance(predictions, OverClasses):
-        if options.n_raters is not None and labels.ndim == 2 and labels.shape[1] == predictions.n_classes:
-            return _checked_counts(predictions, labels, "soft_labels", known, options, content)
-        if content.label_order is not None and content.named_by is not None:
-            labels = _in_order(labels, content)
-        columns, ordered = content.label_columns, content.named_by is None or content.label_order is not None
-        if content.named_by == "lines" and not ordered:
-            _require_names(labels, content)
-        known_by_name = named(predictions, content.classes)
-        resolved, notes = read_labels(known_by_name, labels, columns=columns, ordered=ordered)
-    else:
-        resolved, notes = read_labels(predictions, labels)
-    content.note(*notes)
-    as_labels(predictions, resolved)
-    return resolved
-
-
-def _in_order(labels: Array, content: Content) -> Array:
-    """Turn numbers that count the classes in the order that was said into their names."""
-    order = content.label_order or ()
-    if labels.dtype.kind not in "iu" or (labels < 0).any() or (labels >= len(order)).any():
-        return labels
-    content.note(f"label 0 is {order[0]!r}, as `classes` says")
-    return np.array(order)[labels]
-
-
-def _require_names(labels: Array, content: Content) -> None:
-    names = content.classes or ()
-    if labels.dtype.kind in "iub" and numbers_of(list(names)) is None:
-        raise InputError(
-            "`labels`",
-            "must be class names if the table has one row per class",
-            f"they are numbers, and the lines of {', '.join(names[:6])} have no order",
-            f"Say which class is 0, 1, ...: `classes={','.join(names)}` or another order.",
-        )
-
-
-def _checked_counts(
-    predictions: Predictions,
-    table: Array,
-    name: str,
-    known: Sequence[str] | None,
-    options: ReadOptions,
-    content: Content,
-) -> LabelCounts:
-    if not isinstance(predictions, OverClasses):
-        raise InputTypeError(
-            "label counts",
-            "belong to class predictions",
-            f"got {type(predictions).__name__}",
-            "Give real observations as `y`.",
-        )
-    if name == "raters":
-        names = content.label_columns or ()
-        order = content.label_order or (known if content.named_by is None else None)
-        names = names if len(names) == table.shape[1] else ()
-        counts = counts_of_raters(table, known or (), names, order or ())
-        content.note(f"{table.shape[1]} columns of raters are counted, blanks left out")
-    elif name == "soft_labels" or (options.n_raters is not None and table.dtype.kind == "f"):
-        if options.n_raters is None:
-            rule, remedy = "must come with the number of raters", "Use `n_raters=N`."
-            raise InputError("`soft_labels`", rule, "it was not given", remedy)
-        counts = counts_of_shares(table, options.n_raters)
-        content.note(f"shares of raters are read as counts of {options.n_raters} raters")
-    else:
-        counts = LabelCounts(table)
-    as_labels(predictions, counts)
-    return counts
-
-
-def _checked_beside_counts(counts: LabelCounts, labels: Array) -> Array:
-    whole = labels.ndim == 1 and labels.dtype.kind in "iub"
-    if not whole or (labels < 0).any() or (labels >= counts.n_classes).any():
-        raise InputError(
-            "`labels`",
-            f"must be {len(counts)} class indices from 0 to {counts.n_classes - 1}",
-            f"got shape {tuple(labels.shape)} of {labels.dtype}",
-            "Leave them out, or correct them.",
-        )
-    return labels
