@@ -102,11 +102,13 @@ def _run(rows: Rows, work: Work) -> IgnoranceParts | None:
     word = result.verdict(work.level)
     repaired = None
     if word == "conflict" and len(data) >= _FEWEST:
-        with without_warnings():  # of a fit that ends early the test tells
-            folds = fold_members(len(data), _FOLDS, work.seed)
-            method = IgnoranceCalibration()
-            moved = cross_fitted(method, data.predictions, data.observed, {}, folds)[1]
-        repaired = ignorance(moved, data.observed, statistics=_AFTER, **work.drawn)
+        folds = fold_members(len(data), _FOLDS, work.seed)
+        try:
+            with without_warnings():  # of a fit that ends early the test tells
+                moved = cross_fitted(IgnoranceCalibration(), data.predictions, data.observed, {}, folds)[1]
+            repaired = ignorance(moved, data.observed, statistics=_AFTER, **work.drawn)
+        except CrediblyError as error:  # labels may support no ignorance at all, which no Dirichlet states
+            work.leave_out(f"repair after the {WHAT}", error)
     return IgnoranceParts(result, repaired, rows.n, word)
 
 

@@ -500,6 +500,19 @@ def test_an_evaluation_asks_whether_ignorance_is_honest() -> None:
     assert cr.evaluate(stated.mean(), counts, statistics=["brier"], n_resamples=199, rng=0).ignorance is None
 
 
+def test_a_repair_that_diverges_leaves_the_verdict_of_an_evaluation() -> None:
+    rng = np.random.default_rng([888, 35])
+    scores = 1.2 * rng.normal(size=(400, 1, 3)) + 0.8 * rng.normal(size=(400, 5, 3))
+    members = cr.Ensemble.from_logits(scores, member_axis=1)
+    counts = cr.LabelCounts(rng.multinomial(2, members.mean().probs))  # no ignorance at all
+    found = cr.evaluate(members, counts, statistics=["brier"], n_resamples=199, rng=35)
+    assert found.ignorance.word == "conflict"
+    assert found.ignorance.repaired is None
+    assert (
+        "the best alpha0 is infinite" in dict(found.not_run)["repair after the test of the stated ignorance"]
+    )
+
+
 def test_counts_are_asked_for() -> None:
     for function in (cr.raters.agreement, cr.raters.rater_test):
         with pytest.raises(cr.InputTypeError, match="must be LabelCounts; got list"):
