@@ -23,6 +23,7 @@ from credibly.evaluation.questions import (
     questions,
     untested_questions,
 )
+from credibly.evaluation.rows import open_width
 from credibly.evaluation.sentences import repair_name
 from credibly.evaluation.words import clearest
 from credibly.evaluation.work import NOT_ASKED, Stage, Work
@@ -90,6 +91,9 @@ def _headline(rows: Rows, work: Work) -> Headline:
     if diagnosis is None and rows.n >= FEWEST:
         return _untested(rows, work, "no test takes such predictions")
     limit = _limit(rows, work)
+    enough = limit["bound"] is None or limit["bound"] <= FEW  # labels, whatever lists leave open
+    if limit["bound"] is not None and work.sets is not work.single:
+        limit["bound"] = min(1.0, limit["bound"] + open_width(work.sets))
     size = {"n": rows.n, "n_clusters": work.summary.n_clusters, "sure": 1 - work.level}
     if diagnosis is None:
         return _too_few(rows, work, {**limit, **size}, ())
@@ -99,7 +103,7 @@ def _headline(rows: Rows, work: Work) -> Headline:
         finding = _conflict(rows, work, diagnosis)
     elif min(diagnosis.effect.observed, diagnosis.effect.stated) > 1.0 - 1e-9:
         finding = Finding("headline", "no conflict found", "certain", {**limit, **size})
-    elif diagnosis.word == "cannot tell" or (bound is not None and bound > FEW):
+    elif diagnosis.word == "cannot tell" or not enough:
         few = Finding("headline", "cannot tell", "too few", {})
         return _too_few(rows, work, {**limit, **size}, questions(rows, work, diagnosis, few))
     asked = questions(rows, work, diagnosis, finding)

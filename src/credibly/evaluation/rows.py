@@ -16,7 +16,7 @@ import numpy as np
 
 from credibly._arrays.checks import require_one_each
 from credibly._arrays.errors import InputError, InputTypeError, require, require_positive
-from credibly._arrays.namespace import to_host
+from credibly._arrays.namespace import HostArray, to_host
 from credibly._arrays.philox import Seed, Stream
 from credibly.hypotests.calibration.lattice import crossed_levels
 from credibly.predictions import (
@@ -200,8 +200,7 @@ def answers_of(rows: Rows) -> Rows | None:
     known = np.flatnonzero(listed[:, 1] > 0)
     if not known.size:
         return None
-    top = (np.arange(len(listed)), listed[:, 0].astype(np.intp))
-    low, high = to_host(predictions.lower)[top], to_host(predictions.upper)[top]
+    low, high = _ends_of_answers(predictions)
     width = float((high - low)[known].mean())
     part = min(1.0, max(0.0, float((right - low)[known].mean()) / width)) if width > 0 else 0.0
     stated = Confidence(np.clip(low + part * (high - low), 0.0, 1.0))
@@ -210,6 +209,22 @@ def answers_of(rows: Rows) -> Rows | None:
         data, predictions=stated, labels=right, weights=None, classes=OUTCOMES, classes_ordered=True
     )
     return InMemory(answers if known.size == len(listed) else answers.take(known))
+
+
+def _ends_of_answers(lists: Intervals) -> tuple[HostArray, HostArray]:
+    """Return the lower and the upper probability of the most probable option of each list."""
+    places = to_host(lists.listed)[:, 0].astype(np.intp)
+    top = (np.arange(len(places)), places)
+    return to_host(lists.lower)[top], to_host(lists.upper)[top]
+
+
+def open_width(rows: Rows) -> float:
+    """Return by how much the average confidence may differ from the one that is judged; 0 without lists."""
+    predictions = rows.example.predictions
+    if not isinstance(predictions, Intervals) or predictions.listed is None or rows.loaded() is None:
+        return 0.0
+    low, high = _ends_of_answers(predictions)
+    return float((high - low)[to_host(predictions.listed)[:, 1] > 0].mean())
 
 
 def has_counts(rows: Rows) -> bool:

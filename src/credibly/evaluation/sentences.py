@@ -68,8 +68,10 @@ def _fault(leads: tuple[str, str], facts: Facts) -> str:
     about = f" about {facts['label']}" if facts["label"] else ""
     low, high = (frequency(end) for end in facts["between"] or (0.0, 1.0))
     level = "" if facts["level"] is None else percent(facts["level"])
+    where = f" where it says {low} to {high}"
+    where *= where not in f" {measured(facts)}"
     lead = leads[0 if facts["direction"] >= 0 else 1].format(
-        c=facts["label"], about=about, g=group_of(facts), lo=low, hi=high, level=level
+        c=facts["label"], about=about, g=group_of(facts), where=where, level=level
     )
     joint = " " if facts["measure"] == "mean" else ": "
     evidence = f"{joint}{measured(facts)}"
@@ -119,7 +121,7 @@ FAULTS: dict[str, tuple[str, str]] = {
     "group bias+temperature": _TOO_OFTEN,
     "vector": _TOO_OFTEN,
     "bias+temperature": ("Too extreme{about}", "Too timid{about}"),
-    "curve": ("Too high where it says {lo} to {hi}", "Too low where it says {lo} to {hi}"),
+    "curve": ("Too high{where}", "Too low{where}"),
     "swapped classes": ("The columns are in another order than the labels",) * 2,
     "shift": _TOO_HIGH,
     "shift+scale": _TOO_HIGH,

@@ -86,7 +86,7 @@ def percents(*shares: float) -> list[str]:
 def frequency(value: float) -> str:
     """Write the share of an event as per cent: whole ones, two digits of small ones and of those near 1."""
     near = min(value, 1.0 - value)
-    if near <= 0.0 or near >= 0.095:
+    if near < 5e-7 or near >= 0.095:  # nearer than four digits tell
         return f"{100 * value:.0f} %"
     digits = max(0, 1 - math.floor(math.log10(100 * near)))
     return f"{100 * value:.{min(digits, 4)}f} %"

@@ -50,6 +50,13 @@ def opposite(far: float) -> tuple[np.ndarray, np.ndarray]:
     return np.stack([stated, 1 - stated], axis=1), labels
 
 
+def bent() -> tuple[cr.Confidence, np.ndarray]:
+    """Answers that are too sure where they say more than 80 %, and right as often as stated elsewhere."""
+    rng = np.random.default_rng(0)
+    stated = rng.uniform(0.3, 1.0, 2000)
+    return cr.Confidence(stated), (rng.random(2000) < np.where(stated > 0.8, 0.6, stated)).astype(int)
+
+
 def members(power: float) -> tuple[cr.Ensemble, np.ndarray]:
     rng = np.random.default_rng(5)
     truth = rng.dirichlet(np.ones(3), size=400)
@@ -280,6 +287,7 @@ WORLDS: dict[str, tuple[Callable[[], tuple[Any, Any]], str, str]] = {
         "No sign of miscalibration in 2000",
     ),
     "too few data": (lambda: said(30, 3, 1.0), "cannot tell", "Too few data to tell: with 30 instances"),
+    "bent": (bent, "conflict", "Too high: where it says 79 % to .*, it says 90 %"),
     "binary": (lambda: said(900, 2, 2.0), "conflict", "Overconfident"),
     "churn": (churn, "conflict", "Predicts class 1 too often: it says 41 % .* 9.7 times too often"),
     "100 classes": (lambda: said(800, 100, 1.5), "conflict", "Overconfident"),
@@ -328,7 +336,11 @@ def test_what_it_says(name: str) -> None:
     first = ["what", *(["repairs"] if word == "conflict" else [])]
     first += ["left"] if found.diagnosis.repair is not None else []
     last = ["coverage", "where"] if real else ["errors"]
-    last += ["spread"] if (not real and not isinstance(predictions, np.ndarray)) or name == "raters" else []
+    last += (
+        ["spread"]
+        if (not real and not isinstance(predictions, (np.ndarray, cr.Confidence))) or name == "raters"
+        else []
+    )
     assert asked == [*(["raters"] * (name == "raters")), *first, *last]
 
 
@@ -642,8 +654,8 @@ def test_a_class_within_its_bounds_is_not_called_outside(score: float, says: str
 
 
 def test_numbers_are_written_in_the_unit_of_their_reader() -> None:
-    assert [frequency(one) for one in (0.423, 0.042, 0.0042, 0.984, 1.0)] == [
-        *("42 %", "4.2 %", "0.42 %", "98.4 %", "100 %")
+    assert [frequency(one) for one in (0.423, 0.042, 0.0042, 0.984, 1.0, 1 - 1e-9)] == [
+        *("42 %", "4.2 %", "0.42 %", "98.4 %", "100 %", "100 %")
     ]
     assert (times(0.42, 0.04), times(0.36, 0.04), times(0.04, 1.0), times(0.5, 0.4), times(0.04, 0.05)) == (
         *("10.5 times".replace("10.5", "ten"), "9.0 times", "25 times", "", ""),

@@ -101,6 +101,9 @@ def test_tokens_that_are_no_options_leave_the_confidence_of_an_answer_open(tilt:
     found = cr.evaluate(sets, labels, rng=0, n_resamples=199)
     assert found.headline.finding.word == word
     assert any("unlisted tokens may or may not be options" in note for note in found.notes)
+    width = (sets.upper - sets.lower)[np.arange(N), probs.argmax(axis=1)].mean()
+    assert found.headline.bound is not None
+    assert found.headline.bound > width > 0.03  # no sentence or gate may promise less than lists leave open
 
 
 @pytest.mark.slow
