@@ -19,7 +19,7 @@ from credibly.calls.options import CHUNKS, STREAMING
 from credibly.cli.output import Output, with_flags
 from credibly.cli.typed import Typed
 from credibly.io import is_pattern, is_remote, load
-from credibly.io.columns import listed_names
+from credibly.io.column_names import listed_names
 from credibly.io.extras import pip, require_module
 from credibly.predictions import Dataset, InMemory, Rows
 from credibly.predictions.clusters import COPIES

@@ -11,40 +11,12 @@ import numpy as np
 from credibly._arrays.errors import InputError
 from credibly._arrays.namespace import Array
 from credibly._arrays.notes import Note
+from credibly.io.column_names import PREFIXES, SINGLE, TEXT_ROLES, WHOLE, field_of, listed_names
 from credibly.io.roles import BESIDE, ROLES, ROW_NUMBERS, Content, ReadOptions, require_held
 from credibly.predictions.label_reading import numbers_of
 
 Columns = Mapping[str, Array]
 
-CLASS_EACH = "one class each"
-"""Code of the note that columns without a role are classes."""
-
-_PREFIXES = {prefix: name for name, role in ROLES.items() for prefix in role.prefixes}
-_NAMED = re.compile(
-    rf"(?P<prefix>{'|'.join(sorted(_PREFIXES, key=len, reverse=True))})"
-    r"(?:[_.: -](?P<suffix>.+)|\[(?P<bracket>.+)\]|\((?:y ?= ?)?(?P<paren>.+)\)"
-    r"|(?P<number>\d+(?:\.\d+)?)|(?P<class>class[_ ]?\d+))",
-    re.IGNORECASE | re.DOTALL,  # a class may be called by two lines
-)
-_NAMED_LAST = re.compile(
-    r"(?P<class>.+?)[_.: -](?:prob|proba|probability)", re.IGNORECASE
-)  # churn_probability; not what says whose probability it is
-_NOBODY = re.compile(
-    r"(?:y|pred|predicted|prediction|model|net|member|seed|run|fold|draw|m|raw|calibrated|estimated|mean|average"
-    r"|max|top|std|class|label|target|output|event|positive|pos|yes|true|\d+(?:\.\d+)?)?[_ -]?\d*",
-    re.IGNORECASE,
-)
-_WHOLE = {name: (name, *role.aliases, *role.columns) for name, role in ROLES.items() if role.text != "never"}
-"""The words that one column may be called by its role; lower case."""
-_SINGLE = {
-    word: name
-    for name in (
-        *("mean", "std", "variance", "log_variance", "score", "lower", "upper"),
-        *("lower_end", "upper_end", "claimed", "stated"),
-    )
-    for word in (name, *ROLES[name].aliases)
-} | dict.fromkeys((*ROLES["probs"].prefixes, *ROLES["probs"].aliases), "score")
-"""Columns that are an array of one number per row; one column of probabilities is that of class 1."""
 _POINT_WORDS = ("y_pred", "pred", "prediction", "predicted", "y_hat", "yhat", "forecast")
 _MEMBER_WORDS = ("model", "seed", "run", "net", "network", "fold", "pass", "member_id", "model_id")
 """Columns that tell members apart where every id has one row for each of their values."""
@@ -53,37 +25,8 @@ _MEMBER_FIRST = re.compile(rf"{_MEMBER}(?P<member>\d+)[_.: -](?P<rest>.+)", re.I
 _MEMBER_LAST = re.compile(rf"(?P<rest>.+?)[_.: -]{_MEMBER}(?P<member>\d+)", re.IGNORECASE)
 _LEVEL_WORDS = ("quantile", "quantile_level", "level", "tau")
 _LEVEL = re.compile(r"0?\.\d+|\d{1,2}(?:\.\d+)?\s?%")
-TEXT_ROLES = frozenset(word for words in _WHOLE.values() for word in words)
-"""Columns that may hold text; lower case."""
-NAMES = TEXT_ROLES - set(_WHOLE["y"])
-"""Columns that hold names: '007' is not 7 there."""
-
-
-def field_of(name: str) -> tuple[str, str] | None:
-    """Return (field, suffix) of a column such as ``p_cat``, ``cat_prob``, ``q0.9``; None for other names."""
-    match = _NAMED.fullmatch(name)
-    if match is None:
-        match = _NAMED_LAST.fullmatch(name)
-        is_class = match is not None and name.lower() not in _SINGLE and names_an_event(match["class"])
-        return ("probs", match["class"]) if match is not None and is_class else None
-    suffix = match["suffix"] or match["bracket"] or match["paren"] or match["number"] or match["class"]
-    return _PREFIXES[match["prefix"].lower()], suffix
-
-
-def names_an_event(word: str) -> bool:
-    """Tell whether the name of a column of probabilities says what happens: churn, not 1 or mean."""
-    return _NOBODY.fullmatch(word) is None
-
-
-def may_hold_text(name: str) -> bool:
-    """Tell whether a column may hold text whatever most of its cells are: labels and names."""
-    named = field_of(name)
-    return name.lower() in TEXT_ROLES or (named is not None and named[0] == "raters")
-
-
-def must_hold_numbers(name: str) -> bool:
-    """Tell whether text in a column is a mistake: its name says that it holds numbers."""
-    return name.lower() in _SINGLE or (field_of(name) is not None and not may_hold_text(name))
+CLASS_EACH = "one class each"
+"""Code of the note that columns without a role are classes."""
 
 
 def tabulate(content: Content, options: ReadOptions, label: str | None = None) -> None:
@@ -95,7 +38,7 @@ def tabulate(content: Content, options: ReadOptions, label: str | None = None) -
         return
     columns = _selected(content.table, options)
     if label is not None:
-        others = [name for name in columns if name.lower() in _WHOLE["y"] and name != label]
+        others = [name for name in columns if name.lower() in WHOLE["y"] and name != label]
         columns = {"y" if name == label else name: column for name, column in columns.items()}
         columns = {name: column for name, column in columns.items() if name not in others}
         content.note(f"labels are the column {label!r}")
@@ -155,7 +98,7 @@ def _selected(table: Columns, options: ReadOptions) -> dict[str, Array]:
 def roles_of(columns: Columns, options: ReadOptions) -> dict[str, str]:
     """Return which column plays which part; two for one part are refused, of ids the best is taken."""
     roles: dict[str, str] = {}
-    for role, words in _WHOLE.items():
+    for role, words in WHOLE.items():
         names = [name for name in columns if name.lower() in words and columns[name].ndim == 1]
         names = [role] if role in names else names
         if role == "id":
@@ -171,7 +114,7 @@ def roles_of(columns: Columns, options: ReadOptions) -> dict[str, str]:
             )
         if names:
             roles[role] = names[0]
-    if "class" in roles and not any(name.lower() in _PREFIXES for name in columns):
+    if "class" in roles and not any(name.lower() in PREFIXES for name in columns):
         # No value beside it: a column `class` in a wide table is the label.
         name = roles.pop("class")
         if "y" not in roles and "id" not in roles:
@@ -222,7 +165,7 @@ def _wide(table: Columns, roles: Mapping[str, str], *, n_axes: int, chosen: Sequ
             continue
         if column.ndim > n_axes:
             content.arrays[name] = column
-        elif name.lower() in _SINGLE and column.dtype.kind in "fiub" and not _has_siblings(name, table):
+        elif name.lower() in SINGLE and column.dtype.kind in "fiub" and not _has_siblings(name, table):
             _place_single(name, column, content)
         elif named is not None:
             groups.setdefault(named[0], {})[named[1]] = column
@@ -256,7 +199,7 @@ def _has_siblings(name: str, table: Columns) -> bool:
 
 
 def _place_single(name: str, column: Array, content: Content) -> None:
-    role = _SINGLE[name.lower()]
+    role = SINGLE[name.lower()]
     if role in content.arrays:
         raise InputError(
             f"the table's {ROLES[role].meaning}",
@@ -474,12 +417,6 @@ def _place_classes(numeric: dict[str, Array], names: list[str], content: Content
     content.note(Note(CLASS_EACH, f"columns {listed_names(names)} are read as one class each"))
 
 
-def listed_names(names: Any) -> str:
-    """Return the first names, and how many there are."""
-    words = list(names)
-    return ", ".join(words[:6]) + (f", ... ({len(words)} in all)" if len(words) > 6 else "")
-
-
 # Several columns per member: m0_p0, m0_p1, m1_p0, ...
 
 
@@ -518,7 +455,7 @@ def _member_columns(
 
 def _is_part(rest: str) -> bool:
     """Tell whether what is left of a column's name beside its member is a part of a prediction."""
-    return field_of(rest) is not None or rest.lower() in _SINGLE or rest.isdigit() or "class" in rest.lower()
+    return field_of(rest) is not None or rest.lower() in SINGLE or rest.isdigit() or "class" in rest.lower()
 
 
 # Several lines per instance
@@ -526,7 +463,7 @@ def _is_part(rest: str) -> bool:
 
 def _spread_classes(table: dict[str, Array], roles: Mapping[str, str]) -> dict[str, Array]:
     """Turn one row per instance (and member) and class into one row per instance (and member)."""
-    values = [name for name in table if name.lower() in _PREFIXES and name not in roles.values()]
+    values = [name for name in table if name.lower() in PREFIXES and name not in roles.values()]
     if len(values) != 1 or "id" not in roles:
         raise InputError(
             "a table with a `class` column",
@@ -557,7 +494,7 @@ def _gather_members(table: dict[str, Array], roles: Mapping[str, str]) -> tuple[
         if name == roles["member"]:
             continue
         named = field_of(name)
-        per_member = name.lower() in _SINGLE or (named is not None and named[0] not in BESIDE)
+        per_member = name.lower() in SINGLE or (named is not None and named[0] not in BESIDE)
         gathered[name] = column[rows] if per_member else _constant(name, column, rows)
     return gathered, members
 

@@ -14,7 +14,7 @@ import numpy as np
 from credibly._arrays.errors import FileError
 from credibly.io.extras import pip, read_frame, read_parquet, read_torch, read_xarray, require_module
 from credibly.io.limits import reading, require_file
-from credibly.io.logs import archive_content, is_archive, read_json, read_lines
+from credibly.io.log_files import archive_content, is_archive, read_json, read_lines
 from credibly.io.npy import map_npy, read_header, read_npy, read_npz, refuse_pickle
 from credibly.io.remote import is_remote, open_remote
 from credibly.io.roles import Content

@@ -10,7 +10,7 @@ import numpy as np
 
 from credibly._arrays.errors import FileError, InputError, InputTypeError, require_type
 from credibly._arrays.namespace import Array
-from credibly.io.columns import TEXT_ROLES, field_of, listed_names
+from credibly.io.column_names import TEXT_ROLES, field_of, listed_names
 from credibly.io.limits import reading, require_file, text_array
 from credibly.io.roles import ROLES, Content, membership_of
 from credibly.io.text import read_utf8

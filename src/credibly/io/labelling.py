@@ -16,7 +16,8 @@ import numpy as np
 from credibly._arrays.checks import as_array, require_rows
 from credibly._arrays.errors import InputError, InputTypeError, nearest, require_positive
 from credibly._arrays.namespace import Array, is_numpy, to_host
-from credibly.io.columns import Columns, field_of, listed_names, roles_of
+from credibly.io.column_names import field_of, listed_names
+from credibly.io.columns import Columns, roles_of
 from credibly.io.files import path_text, read_content
 from credibly.io.naming import use_canonical_names
 from credibly.io.roles import ROLES, ROW_NUMBERS, Content, ReadOptions, described

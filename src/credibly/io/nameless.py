@@ -14,7 +14,7 @@ from credibly._arrays.checks import row_tiles, sum_tolerance
 from credibly._arrays.errors import InputError, Remedy
 from credibly._arrays.namespace import Array
 from credibly._arrays.notes import Note
-from credibly.io.columns import names_an_event
+from credibly.io.column_names import names_an_event
 from credibly.io.roles import BESIDE, FIELDS, KINDS, ROLES, Content, ReadOptions, described
 from credibly.predictions.convert import require_no_confidence
 from credibly.predictions.given import ROUTINE

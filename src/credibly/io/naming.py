@@ -13,7 +13,8 @@ import numpy as np
 
 from credibly._arrays.errors import InputError, Remedy, require
 from credibly._arrays.namespace import Array
-from credibly.io.columns import CLASS_EACH, listed_names
+from credibly.io.column_names import listed_names
+from credibly.io.columns import CLASS_EACH
 from credibly.io.nameless import ENDS, both_columns, find_lone, kind_of_lone, needs, split_label_column
 from credibly.io.roles import (
     BESIDE,

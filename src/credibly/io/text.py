@@ -15,7 +15,8 @@ import numpy as np
 from credibly._arrays.errors import FileError
 from credibly._arrays.namespace import Array
 from credibly._arrays.notes import Note
-from credibly.io.columns import NAMES, field_of, is_any_id, may_hold_text, must_hold_numbers
+from credibly.io.column_names import NAMES, field_of, may_hold_text, must_hold_numbers
+from credibly.io.columns import is_any_id
 from credibly.io.limits import reading, require_text_size, text_array, text_limit
 from credibly.io.roles import Content
 from credibly.predictions.given import ROUTINE

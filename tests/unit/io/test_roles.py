@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import credibly as cr
-from credibly.io.columns import field_of
+from credibly.io.column_names import field_of
 from credibly.io.roles import BESIDE, FIELDS, KINDS, ROLES, Content
 
 PROBS = np.full((4, 2), 0.5)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import credibly as cr
-from credibly.io.columns import field_of
+from credibly.io.column_names import field_of
 
 WIDE = "p_0,p_1,label\n0.25,0.75,1\n0.5,0.5,0\n1,0,0\n"
 PROBS = [[0.25, 0.75], [0.5, 0.5], [1, 0]]
