@@ -27,10 +27,12 @@ from worlds import (
     bias,
     bump,
     classes,
+    flat,
     noise,
     normalised,
     only,
     order,
+    rare,
     reals,
     same,
     student,
@@ -362,7 +364,28 @@ REALS = [
     ),
 ]
 
+MENDED = [
+    World("calibrated k2 fraud 2 decimals", 5000, classes(2, shape=fraud, decimals=2)),
+    World(
+        "2 decimals, temperature 1.6 k10 uneven",
+        4000,
+        classes(10, temperature(1.6), shape=rare, decimals=2),
+        TEMPERATURE,
+        direction=1,
+    ),
+    World(
+        "curve flat at 0.42 for 0.4-0.85 k2",
+        6000,
+        classes(2, true=flat(0.4, 0.85, 0.42)),
+        CURVE,
+        ("bias", *BOTH),
+        direction=1,
+    ),
+]
+"""Worlds on which the method was wrong."""
+
 WORLDS = [
+    *MENDED,
     *(dataclasses.replace(world, name=f"third {world.name}", fresh=True) for world in CLASSES),
     *(dataclasses.replace(world, name=f"third {world.name}", fresh=True, real=True) for world in REALS),
 ]

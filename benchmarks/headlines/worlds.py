@@ -207,6 +207,17 @@ def bump(low: float, high: float, by: float) -> Step:
     return step
 
 
+def flat(low: float, high: float, at: float) -> Step:
+    """The truth where the event is equally likely in a range of P(event)."""
+
+    def step(logs: Any, group: Any) -> Any:
+        p = np.exp(logs[:, 1])
+        p = np.where((p > low) & (p < high), at, p)
+        return np.log(np.stack([1.0 - p, p], axis=1))
+
+    return step
+
+
 def inverted(logs: Any, group: Any) -> Any:
     """The truth where the surest answers are wrong most often."""
     probs, rows = np.exp(logs), np.arange(len(logs))

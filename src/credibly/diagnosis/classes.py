@@ -65,9 +65,11 @@ class ClassSubject:
     weighing: Weighing
 
     def __post_init__(self) -> None:
-        probs = to_host(as_float64(self.point.probs))
+        scores = scores_of(self.point)
+        logs, probs = to_host(scores.values), to_host(as_float64(self.point.probs))
         object.__setattr__(self, "probs", probs)
-        object.__setattr__(self, "logs", to_host(scores_of(self.point).values))
+        object.__setattr__(self, "logs", logs)
+        object.__setattr__(self, "meant", np.exp(logs) if scores.is_rounded else probs)
         top = np.ones(len(probs), dtype=np.intp) if self.is_answer else probs.argmax(axis=1)
         object.__setattr__(self, "top", top)
         shares = None
@@ -77,6 +79,8 @@ class ClassSubject:
         object.__setattr__(self, "shares", shares)
 
     probs: HostArray = dataclasses.field(init=False)
+    meant: HostArray = dataclasses.field(init=False)
+    """What the test draws labels from: that a small number was rounded to 0 is no fault of a model."""
     logs: HostArray = dataclasses.field(init=False)
     top: HostArray = dataclasses.field(init=False)
     shares: HostArray | None = dataclasses.field(init=False)
@@ -185,7 +189,7 @@ class ClassSubject:
         tables = [np.hstack(both) * weights for both in zip(shared, of_class, strict=True)]
         width, rows = shared[0].shape[1], []
         observed = Classes(self.tested[None], self.k)
-        drawing = Replicates(self.probs, seed)
+        drawing = Replicates(self.meant, seed)
         for _, batch in label_tiles(observed, drawing, slice(0, n_resamples)):
             total, each = 0.0, []
             for c, table in enumerate(tables, start=first):
@@ -203,7 +207,7 @@ class ClassSubject:
         total, mean, square = (np.zeros((n, shared[0].shape[1])) for _ in range(3))
         each, chance = [], []
         for c, (all_classes, one_class) in enumerate(zip(shared, of_class, strict=True), start=first):
-            p = self.probs[:, c : c + 1]
+            p = self.meant[:, c : c + 1]
             residual = weights * ((self.tested == c)[:, None] - p)
             total += residual * all_classes
             mean += p * all_classes

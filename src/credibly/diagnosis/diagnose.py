@@ -144,6 +144,8 @@ def diagnosed(
     drawn = (
         n_resamples if number is not None else min(n_resamples, max(FEWEST_DRAWN, MOST_DRAWN // len(whole)))
     )
+    if isinstance(subject, ClassSubject) and subject.meant is not subject.probs:
+        others = None  # they take a number that was rounded to 0 for an impossible class
     test = screened(subject.families(seed, drawn), floor, None if others is None else others[: 1 + drawn])
     rejected = test is not None and test.pvalue <= level
     faults = [fault for fault in subject.faults if rejected or fault.name == NONE]

@@ -1,6 +1,6 @@
 """Curves of one probability: of the event for two classes, of the most probable class for more.
 
-    curve      logit p' = x + b + a x + sum_j c_j max(x - t_j, 0)    x = logit p, t_j its quintiles in the fit
+    curve      logit p' = x + b + a x + sum_j c_j max(x - t_j, 0)    x = logit p, t_j its quantiles in the fit
     beta       logit p' = a log p - b log(1 - p) + c                 a, b >= 0
     isotonic   p' = the increasing step function nearest to the labels
     Venn-Abers [p0, p1]: isotonic fits with the instance added as a non-event and as an event
@@ -28,9 +28,8 @@ from credibly.recalibrate.learned import learned
 from credibly.recalibrate.minimum import Convergence, diverging
 from credibly.recalibrate.scores import scores_of
 
-KNOTS = (0.2, 0.4, 0.6, 0.8)
-MORE_KNOTS, MANY = tuple(np.arange(1, 10) / 10.0), 10_000
-"""Shares of the labels below the bends, and those of a fit to many labels."""
+FEWEST_PARTS, MOST_PARTS, LABELS_PER_PART = 5, 24, 300
+"""Parts of the labels between bends, all of one size."""
 NEVER = 1e-10
 """Distance of isotonic probabilities from 0 and 1: a class that did not occur is not impossible."""
 _STEPS, _HALVINGS = 100, 30
@@ -171,12 +170,12 @@ class EventRecalibration(Recalibration):
 
 @dataclasses.dataclass(eq=False)
 class CurveScaling(EventRecalibration):
-    """A smooth curve of P(event), or of the confidence: logistic, with bends at the quintiles of its logit.
+    """A smooth curve of P(event), or of the confidence: logistic, with bends at quantiles of its logit.
 
     Attributes
     ----------
     knots : ndarray (r,)
-        Quintiles of the logit in the fit.
+        Quantiles of the logit in the fit: those of five parts, more if there are many labels.
     coefficients : ndarray (2 + r,)
         What is added to the logit x: intercept, factor of x, and factors of max(x - knot, 0).
     convergence : Convergence
@@ -212,8 +211,8 @@ class CurveScaling(EventRecalibration):
     def _fit_curve(self, logit: HostArray, counts: tuple[HostArray, HostArray]) -> tuple[int, float]:
         order = np.argsort(logit)
         share = np.cumsum(counts[1][order])
-        shares = np.array(KNOTS if share[-1] < MANY else MORE_KNOTS)
-        at = np.searchsorted(share, shares * share[-1])
+        parts = int(np.clip(share[-1] // LABELS_PER_PART, FEWEST_PARTS, MOST_PARTS))
+        at = np.searchsorted(share, np.arange(1, parts) / parts * share[-1])
         self.knots = np.unique(logit[order[np.minimum(at, len(order) - 1)]])
         ridge = np.r_[0.01, 0.01, np.ones(len(self.knots))]
         near = None if self._near is None else self._near.coefficients

@@ -1,9 +1,15 @@
 """Log-probabilities of predictions: from logits where they were given, else from probabilities.
 
 Probabilities lose information where they saturate or are rounded: a stored 0 says only that the number was
-too small. It is read as half of the last decimal that all numbers have (0.00005 in a file of four decimals),
-or as half of the least positive number if they were not rounded, and counted, so that it is not mistaken for
-an exact value. A logit of -inf, which a user writes on purpose, stays an impossible class.
+too small. It is below half of the last decimal that all numbers have (0.00005 in a file of four decimals), or
+below half of the least positive number if they were not rounded, and is read as the mean of what lies there:
+
+    zero = half s / (1 + s)     s = log(1 + n_1 / n_0) / log 3
+
+if n_0 numbers are 0, n_1 are the last decimal (half of it to three halves) and the density of log p falls
+exponentially below; as `half` itself if fewer than ten numbers are the last decimal, as for 0 and 1 alone.
+Zeros are counted, so that none is mistaken for an exact value. A logit of -inf, which a user writes on
+purpose, stays an impossible class.
 """
 
 from __future__ import annotations
@@ -30,6 +36,8 @@ from credibly._arrays.namespace import (
 from credibly.predictions import Dirichlet, Ensemble, Point, Predictions
 
 _DECIMALS = range(2, 9)
+_ALIKE = 0.2  # of half a decimal: rows that were made to sum to 1 move the last decimal
+_LEAST_STEEP, _FEWEST = 0.01, 10
 _NOT_CLOSE = 0.02  # of a multiple: rounding of the type would make any number look like one
 
 IMPOSSIBLE = -1e100
@@ -48,11 +56,14 @@ class Scores:
         What stored zeros were read as; None where there was none.
     n_floored : int
         Number of such zeros.
+    is_rounded : bool
+        Whether other numbers show that zeros are small numbers that were rounded.
     """
 
     values: Array
     zero: float | None = None
     n_floored: int = 0
+    is_rounded: bool = False
 
     @property
     def floor(self) -> float:
@@ -64,9 +75,12 @@ class Scores:
         """How the data were interpreted."""
         if not self.n_floored:
             return ()
+        what = (
+            "the mean of what is rounded to 0" if self.is_rounded else "half of the resolution of the numbers"
+        )
         note = (
-            f"{self.n_floored} probabilities are stored as 0 and are read as {self.zero:.2g}, half of the "
-            "resolution of the numbers; logits (`from_logits`) would keep what they were"
+            f"{self.n_floored} probabilities are stored as 0 and are read as {self.zero:.2g}, {what}; logits "
+            "(`from_logits`) would keep what they were"
         )
         return (note,)
 
@@ -74,7 +88,8 @@ class Scores:
 def scores_of(predictions: Predictions, zero: float | None = None) -> Scores:
     """Return log-probabilities of a Point (n, k), of members (n, m, k), or of the means of Dirichlets.
 
-    Stored zeros are read as `zero`, as in the fit of what is applied. Default: half of their resolution.
+    Stored zeros are read as `zero`, as in the fit of what is applied. Default: the mean of what is
+    rounded to 0.
     """
     if isinstance(predictions, (Point, Ensemble)):
         if predictions.logits is not None:
@@ -146,9 +161,21 @@ def _logs(probs: Array, zero: float | None) -> Scores:
     values = as_float64(probs)
     if not n_floored:
         return Scores(xp.log(values))
-    zero = _half_resolution(probs) if zero is None else zero
+    is_rounded = False
+    if zero is None:
+        zero, is_rounded = _mean_of_zeros(probs, n_floored)
     values = xp.where(zeros, xp.full_like(values, zero), values)
-    return Scores(xp.log(values / xp.sum(values, axis=-1, keepdims=True)), zero, n_floored)
+    return Scores(xp.log(values / xp.sum(values, axis=-1, keepdims=True)), zero, n_floored, is_rounded)
+
+
+def _mean_of_zeros(probs: Array, n_zeros: int) -> tuple[float, bool]:
+    """Return the mean of the numbers that are stored as 0, and whether the smallest others tell it."""
+    half, values = _half_resolution(probs), to_host(as_float64(probs))
+    smallest = int(np.count_nonzero(np.abs(values - 2.0 * half) < _ALIKE * half))
+    if smallest < _FEWEST:
+        return half, False
+    steep = max(math.log1p(smallest / n_zeros) / math.log(3.0), _LEAST_STEEP)
+    return half * steep / (1.0 + steep), True
 
 
 def _half_resolution(probs: Array) -> float:

@@ -51,6 +51,19 @@ def test_the_one_test_ranks_the_observation_among_its_replicates() -> None:
     assert ((counts - 50.0) ** 2 / 50.0).sum() < 24.3  # 99.9 % of a chi-square with 7 degrees of freedom
 
 
+def test_a_rare_event_that_was_rounded_to_0_is_no_conflict() -> None:
+    """Events happen where 0.00 is stated, as often as the numbers say that were rounded."""
+    found = []
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        p = rng.beta(0.35, 18, 4000)
+        labels = (rng.random(4000) < p).astype(int)
+        stated = np.column_stack([1 - p, p]).round(2)
+        assert seed or labels[stated[:, 1] == 0].any()
+        found.append(cr.diagnose(cr.Point(stated), labels, n_resamples=199, rng=seed).word == "conflict")
+    assert sum(found) <= 4  # binomial(20, 0.05): P(more) = 0.003; every one if 0 is taken as impossible
+
+
 def test_what_cannot_vary_is_not_tested() -> None:
     assert screened([Family("a", np.ones((50, 3)))]) is None
     one = np.vstack([np.full((1, 2), 9.0), np.random.default_rng(1).normal(size=(99, 2))])

@@ -12,6 +12,7 @@ from scipy.special import log_softmax, logsumexp
 import credibly as cr
 from credibly.recalibrate.fit_data import fit_data
 from credibly.recalibrate.folds import cross_fitted, fold_members
+from credibly.recalibrate.scores import scores_of
 from recalibrations import draw, members, world
 
 BIAS = np.array([1.0, 0.0, -0.5])
@@ -240,6 +241,24 @@ def test_a_stored_zero_is_half_of_the_last_decimal(decimals: int, dtype: type) -
     assert data.scores.zero == pytest.approx(step / 2)
     assert np.exp(data.scores.values).sum(axis=1) == pytest.approx(1.0)
     assert np.exp(data.scores.values[0]) == pytest.approx(np.array([1, step / 2, step / 2]) / (1 + step))
+
+
+@pytest.mark.parametrize("decimals", [2, 4])
+def test_stored_zeros_are_the_mean_of_what_was_rounded_to_0(decimals: int) -> None:
+    r = 10.0**-decimals
+    probs = np.repeat([[1.0, 0.0], [1 - r, r], [0.5, 0.5]], [20, 40, 40], axis=0)
+    # log(1 + 40 / 20) / log 3 = 1: even density below r / 2, whose mean is r / 4
+    assert scores_of(cr.Point(probs)).zero == pytest.approx(r / 4)
+    few = scores_of(cr.Point(probs[[*range(20), *range(20, 29), *range(60, 100)]]))  # 9 of them tell nothing
+    assert few.zero == pytest.approx(r / 2)
+    assert not few.is_rounded
+
+
+def test_the_mean_of_rounded_zeros_is_near_that_of_the_numbers() -> None:
+    p = np.random.default_rng(0).beta(0.35, 18, 20_000)
+    rounded = scores_of(cr.Point(np.column_stack([1 - p, p]).round(3)))
+    assert rounded.is_rounded
+    assert rounded.zero == pytest.approx(p[p < 0.0005].mean(), rel=0.1)
 
 
 def test_without_decimals_a_zero_is_half_of_the_least_number() -> None:
