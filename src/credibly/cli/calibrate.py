@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -11,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from credibly._arrays.errors import FileError, InputError, one_of
+from credibly._arrays.namespace import to_host
 from credibly._arrays.notes import unsaid, without_warnings
 from credibly.calls.options import DRAWS, FOLDS, STATISTIC
 from credibly.cli.output import Cell, Output, TextTable, progress, stage, with_flags
@@ -18,7 +20,8 @@ from credibly.cli.reading import labelled, read, require_elsewhere
 from credibly.cli.typed import Typed
 from credibly.evaluation import evaluate
 from credibly.io import labels_beside, require_target, require_writable, save
-from credibly.predictions import Dataset
+from credibly.predictions import Confidence, Counts, Dataset, Intervals
+from credibly.predictions.confidence import OUTCOMES
 from credibly.recalibrate import Recalibration, recalibration_report
 from credibly.recalibrate import load as load_recalibration
 from credibly.recalibrate.files import named_recalibration, names_for
@@ -50,13 +53,13 @@ def fit_file(typed: Typed) -> None:
     chosen = None if typed.method is None else named_recalibration(typed.method)
     require_elsewhere(out, typed.file, typed.labels)
     require_writable(out, overwrite=typed.overwrite)
-    data = labelled(typed.file, typed, output)
+    data = _answers(labelled(typed.file, typed, output), output)
     groups, why = data.groups, ""
     if chosen is None:
         chosen, groups, why = _repair(data, seed, output)
     elif typed.groups is None:  # a column `group` that nobody named changes no method
         groups = None
-    if not chosen.parts[0].takes(data.predictions):
+    if not chosen.parts[0].takes(data.predictions) and names_for(data.predictions):
         kind = type(data.predictions).__name__
         one_of(f"`--method` for {kind} predictions", typed.method, names_for(data.predictions))
     for step in chosen.parts:
@@ -112,7 +115,7 @@ def apply_file(typed: Typed) -> None:
             f"Swap them: `credibly calibrate apply {typed.file} {recalibration} {out}`.",
         )
     chosen = load_recalibration(recalibration)
-    data = read(typed.file, typed, output)
+    data = _answers(read(typed.file, typed, output), output)
     with without_warnings():  # the same words stand in the notes of what is made
         made = chosen.apply(
             data.predictions,
@@ -142,7 +145,7 @@ def apply_file(typed: Typed) -> None:
 def compare_file(typed: Typed) -> None:
     """Compare statistics before and after, on held-out folds."""
     output, methods = Output(typed.json, typed.quiet), typed.methods
-    data = labelled(typed.file, typed, output)
+    data = _answers(labelled(typed.file, typed, output), output)
     by_group = typed.groups is not None
     if by_group and methods is not None and not any(named_recalibration(m).takes_groups for m in methods):
         raise InputError(
@@ -172,6 +175,22 @@ def compare_file(typed: Typed) -> None:
             output.instead(f"{name} could not be fitted: {with_flags(method.failure)}")
         else:
             output.notes([f"{name}: {method.description} when fitted on all instances"])
+
+
+def _answers(data: Dataset, output: Output) -> Dataset:
+    """Return the most probable option of short lists as an answer with a confidence, as `evaluate` does."""
+    lists = data.predictions
+    if not isinstance(lists, Intervals) or lists.listed is None:
+        return data
+    labels = None if data.labels is None else data.batch
+    if isinstance(labels, Counts):
+        return data
+    option, stated = to_host(lists.listed)[:, :2].T
+    known = np.flatnonzero(stated > 0)
+    right = None if labels is None else (to_host(labels.values)[0] == option)[known].astype(np.int64)
+    output.notes(["of each list, the most probable option is repaired, as an answer with a confidence"])
+    stated = Confidence(stated[known])
+    return dataclasses.replace(data.take(known), predictions=stated, labels=right, classes=OUTCOMES)
 
 
 def _repair(data: Dataset, seed: int, output: Output) -> tuple[Recalibration, Any, str]:

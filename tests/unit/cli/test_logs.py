@@ -72,3 +72,31 @@ def test_one_command_makes_the_report(credibly: Command, log: Path) -> None:
     assert ran.code == 0, ran.err
     page = log.with_suffix(".html").read_text(encoding="utf-8")
     assert "Overconfident: it says " in page
+
+
+def test_short_lists_are_repaired_as_answers(credibly: Command, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    probs = rng.dirichlet(np.ones(4), N)
+    labels = np.array([rng.choice(4, p=0.6 * row + 0.1) for row in probs])  # too sure
+    lines = []
+    for row, label in zip(probs, labels, strict=True):
+        known = [float(np.log(p)) if p >= np.sort(row)[2] else None for p in row]
+        lines.append({"options": [*"wxyz"], "answer": int(label), "logprobs": known})
+    path = tmp_path / "lists.jsonl"
+    path.write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    fitted = credibly("calibrate", "fit", path, tmp_path / "repair.json", "--method", "platt")
+    assert fitted.code == 0, fitted.err
+    assert credibly("calibrate", "apply", tmp_path / "repair.json", path, tmp_path / "out.npz").code == 0
+    repaired = cr.load(tmp_path / "out.npz")
+    assert isinstance(repaired.predictions, cr.Confidence)
+    assert np.asarray(repaired.labels).tolist() == (probs.argmax(axis=1) == labels).astype(int).tolist()
+    assert abs(float(cr.confidence_gap(repaired))) < 1e-3
+    assert credibly("calibrate", "compare", path, "--method", "platt").code == 0
+
+
+def test_intervals_without_lists_are_not_repaired(credibly: Command, tmp_path: Path) -> None:
+    path = tmp_path / "sets.npz"
+    np.savez(path, lower=np.full((9, 2), 0.3), upper=np.full((9, 2), 0.7), y=np.arange(9) % 2)
+    ran = credibly("calibrate", "fit", path, tmp_path / "repair.json", "--method", "platt")
+    assert ran.code == 2
+    assert "got Intervals. Use the mean prediction" in ran.err
