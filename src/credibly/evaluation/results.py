@@ -12,7 +12,6 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from importlib import import_module
 from importlib.util import find_spec
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from credibly._arrays.errors import MissingExtraError, UnknownNameError, nearest
@@ -27,7 +26,7 @@ from credibly.evaluation.tidy import NumberRow, frame, number_rows
 from credibly.evaluation.words import Verdict, audit_verdict, title
 from credibly.evaluation.work import Part
 from credibly.results.audit import AuditResult
-from credibly.results.base import Result
+from credibly.results.base import Reportable, Result
 from credibly.results.coverage import SetCoverage
 from credibly.results.decompositions import CrpsDecomposition
 from credibly.results.estimates import Estimate
@@ -42,7 +41,7 @@ if TYPE_CHECKING:
     from rich.console import Group
 
 
-class Reported(Result, abc.ABC):
+class Reported(Reportable, abc.ABC):
     """A result that has a report. It says what it is, what was found, and how its rows read."""
 
     settings: Mapping[str, Any]
@@ -94,28 +93,6 @@ class Reported(Result, abc.ABC):
     @abc.abstractmethod
     def _metrics(self) -> dict[str, float]:
         """Return its numbers by names for a run of MLflow."""
-
-    def report(self, path: str | Path, *, overwrite: bool = False) -> Path:
-        """Write everything as one self-contained HTML file.
-
-        Parameters
-        ----------
-        path : str or Path
-            Where to write.
-        overwrite : bool
-            Replace a file that is already there; an earlier report is replaced in any case.
-
-        Returns
-        -------
-        Path
-            The file written.
-        """
-        # A report is made from a finished result: this method is only its handle, so the arrow from
-        # evaluation to report exists while it runs and not while the modules load.
-        # tach-ignore(Reported.report is the user's handle on the room below)
-        from credibly.report import write_report
-
-        return write_report(self, path, overwrite=overwrite)
 
     @property
     def again(self) -> str:

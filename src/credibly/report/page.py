@@ -15,7 +15,6 @@ from credibly.evaluation import (
     IgnoranceParts,
     RaterParts,
     RealParts,
-    Reported,
     ScoreParts,
     ValidityParts,
 )
@@ -37,6 +36,7 @@ from credibly.report.sections import (
 from credibly.report.sets import claims_section, credal_section, validity_section
 from credibly.report.svg import summarised
 from credibly.results.audit import AuditResult
+from credibly.results.base import Reportable
 from credibly.results.coverage import SetCoverage
 from credibly.results.monitor import MonitorResult
 from credibly.results.predictive import PredictiveCheck
@@ -66,7 +66,7 @@ SECTION_OF: dict[type, Callable[[Any, Evaluation], Section]] = {
 """The section of every type of part, in the order of the page."""
 
 
-def render_report(result: Reported | MonitorResult) -> str:
+def render_report(result: Reportable) -> str:
     """Return the report as HTML; the same result gives the same text, byte by byte.
 
     Parameters
@@ -129,7 +129,7 @@ def _render_evaluation(evaluation: Evaluation) -> str:
     )
 
 
-def write_report(result: Reported | MonitorResult, path: str | Path, *, overwrite: bool = False) -> Path:
+def write_report(result: Reportable, path: str | Path, *, overwrite: bool = False) -> Path:
     """Write the report in one step: there is never half a file.
 
     Parameters

@@ -8,6 +8,7 @@ import itertools
 import math
 import textwrap
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
@@ -129,6 +130,32 @@ class Result:
     def _repr_html_(self) -> str:
         """Show in a notebook what `print` shows: the fields hold thousands of replicates."""
         return f"<pre>{html.escape(str(self))}</pre>"
+
+
+class Reportable(Result):
+    """A result that has a page."""
+
+    def report(self, path: str | Path, *, overwrite: bool = False) -> Path:
+        """Write everything as one self-contained HTML file.
+
+        Parameters
+        ----------
+        path : str or Path
+            Where to write.
+        overwrite : bool
+            Replace a file that is already there; an earlier report is replaced in any case.
+
+        Returns
+        -------
+        Path
+            The file written.
+        """
+        # A report is made from a finished result: this method is only its handle, so the arrow from
+        # results to report exists while it runs and not while the modules load.
+        # tach-ignore(Reportable.report is the user's handle on the room below)
+        from credibly.report import write_report
+
+        return write_report(self, path, overwrite=overwrite)
 
 
 def _brief(value: Any, most: int = 6) -> str:

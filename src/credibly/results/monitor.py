@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from pathlib import Path
 from typing import NamedTuple
 
 from credibly._arrays.notes import counted
-from credibly.results.base import Result
+from credibly.results.base import Reportable, Result
 from credibly.results.tests import Word
 
 _RANGES = ("below 50 %", "50 % to 75 %", "75 % to 90 %", "90 % or more")
@@ -130,7 +129,7 @@ class GroupEvidence(Result):
 
 
 @dataclasses.dataclass(frozen=True)
-class MonitorResult(Result):
+class MonitorResult(Reportable):
     """What a monitor knows after some rows.
 
     Attributes
@@ -212,27 +211,6 @@ class MonitorResult(Result):
     def _what(self) -> str:
         words = self.where[0].words
         return words if self.where[0].family == "temperature" else f"as if {words}"
-
-    def report(self, path: str | Path, *, overwrite: bool = False) -> Path:
-        """Write one self-contained HTML file: evidence over time, onset, what changed.
-
-        Parameters
-        ----------
-        path : str or Path
-            Where to write.
-        overwrite : bool
-            Replace a file that is already there; an earlier report is replaced in any case.
-
-        Returns
-        -------
-        Path
-            The file written.
-        """
-        # the arrow from results to report exists while this runs, as for evaluations
-        # tach-ignore(MonitorResult.report is the user's handle on the room below)
-        from credibly.report import write_report
-
-        return write_report(self, path, overwrite=overwrite)
 
     def metrics(self) -> str:
         """Return the numbers as Prometheus text.
