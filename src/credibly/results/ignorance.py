@@ -41,6 +41,9 @@ class SpreadDetails(Details):
     def _deciding_pvalue(self, test: HypotestResult[Any]) -> float:
         return max(super()._deciding_pvalue(test), self.crossed_pvalue or 0.0)
 
+    def _confirms(self, level: float) -> bool:
+        return (self.crossed_pvalue or 0.0) <= level
+
     def _sentence(self, test: HypotestResult[Any], level: float, class_names: Sequence[str] | None) -> str:
         if test.verdict(level) != "conflict" or not self.direction:
             return super()._sentence(test, level, class_names)

@@ -51,6 +51,9 @@ class Details:
     def _deciding_pvalue(self, test: HypotestResult[Any]) -> float:
         return test.pvalue if test.adjusted_pvalue is None else test.adjusted_pvalue
 
+    def _confirms(self, level: float) -> bool:
+        return True
+
     def _verdict(self, test: HypotestResult[Any], level: float) -> Word:
         if test.deciding_pvalue <= level:
             return "conflict"
@@ -188,6 +191,13 @@ class HypotestResult(WithPvalue, Result, Generic[Known]):
         ``details.member_pvalue``.
         """
         return self.details._deciding_pvalue(self)
+
+    def rejects(self, level: float = 0.05) -> bool:
+        """Tell whether the p-value, not adjusted for any other test, is at most `level`.
+
+        If raters differ, errors over instances and raters must reject as well.
+        """
+        return super().rejects(level) and self.details._confirms(level)
 
     def verdict(self, level: float = 0.05) -> Word:
         """Return the test's answer in one of three words.

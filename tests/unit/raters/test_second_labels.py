@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import json
 import math
@@ -26,6 +27,7 @@ from credibly.raters.second_labels import (
     pair_products,
     spread_scores,
 )
+from credibly.results.tests import with_details
 
 RNG = np.random.default_rng(0)
 LAWS = {
@@ -299,6 +301,9 @@ def test_raters_who_differ_widen_errors_and_are_said() -> None:
     assert "Raters differ" in found.sentence(1e-6)  # the interval allows for them at any level
     assert found.test.deciding_pvalue >= found.test.details.crossed_pvalue
     assert found.mean_test.deciding_pvalue >= found.mean_test.details.crossed_pvalue
+    unclear = with_details(found.test, dataclasses.replace(found.test.details, crossed_pvalue=0.2))
+    assert unclear.pvalue <= 0.2
+    assert [unclear.rejects(level) for level in (0.19, 0.2)] == [False, True]
     assert "spread" not in found.mean_test.sentence()
     same = np.repeat(labels[:, :1], raters, axis=1)
     calm = cr.raters.rater_test(cr.LabelCounts.from_table(same, n_classes=2), n_resamples=99, rng=0)
