@@ -1,7 +1,7 @@
 """How often are perfect draws and perfect quantiles rejected, at 1 to 100 draws and 1 to 39 levels?
 
     python tools/draw_sizes.py --runs 500 --processes 16 --out build/draw-sizes.json
-    python tools/draw_sizes.py --table build/draw-sizes.json --write docs/theory/regression.md
+    python tools/draw_sizes.py --table build/draw-sizes.json --write studies/pages/draw-sizes.md
 
 Worlds are those of `tests/validity/draw_worlds.py` (Laplace noise), 199 replicates; seeds are 0, 1, 2, and so
 on. `--write` puts the tables between the two marks in a page. One run of 20 000 rows with 100 draws takes

@@ -237,7 +237,7 @@ def _compared(facts: Facts) -> str:
 
 
 def _one_test(facts: Facts) -> str:
-    return f"One test of everything that is said here: {p_is(facts['pvalue'])}."
+    return f"One test of everything stated here: {p_is(facts['pvalue'])}."
 
 
 def _by_a_statistic(facts: Facts) -> str:

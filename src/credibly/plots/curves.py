@@ -195,22 +195,24 @@ def envelope(curve: EnvelopeCurve) -> Picture:
         From `credibly.pit_test` or `credibly.coverage_curve`.
     """
     is_pit, levels, outside = curve.name == "pit", curve.levels, curve.outside
-    lower, upper, stated, observed = (
-        share - levels * is_pit for share in (curve.lower, curve.upper, levels, curve.observed)
-    )
-    words = _WORDS[curve.name]
-    markers: Style = {"marker": "o" if len(levels) < _FEW_LEVELS else None}
-    expected = mark("line", "expected", levels, stated, label="as stated")
+    lower, upper, observed = (share - levels * is_pit for share in (curve.lower, curve.upper, curve.observed))
+    words, few = _WORDS[curve.name], len(levels) < _FEW_LEVELS
+    markers: Style = {"marker": "o" if few else None}
+    ends = np.concatenate([[0.0], levels, [1.0]]) if few else levels
+    expected = mark("line", "expected", ends, ends * (not is_pit), label="as stated")
     label = f"{100 * curve.coverage:.4g} % envelope of the whole curve"
+    around = levels if len(levels) > 1 else levels + np.array([-0.02, 0.02])  # of one interval a short piece
+    band = mark(
+        "band", "chance", around, *(np.interp(around, levels, end) for end in (lower, upper)), label=label
+    )
     marks = [
-        mark("band", "chance", levels, lower, upper, label=label),
+        band,
         expected,
         mark("line", "observed", levels, observed, label="observed", markersize=4, **markers),
     ]
     if outside.any():
         style: Style = {"label": "outside", "markersize": 4, "small": {"markersize": 3}}
         marks.append(mark("dots", "far", levels[outside], observed[outside], **style))
-    few = {} if len(levels) < _FEW_LEVELS else {"marker": None}
     return Picture(
         words[0],
         _envelope_finding(curve),
@@ -221,8 +223,8 @@ def envelope(curve: EnvelopeCurve) -> Picture:
         axes={"xlim": (0, 1)},
         shared=[
             expected,
-            mark("line", "observed", levels, observed, **few),
-            mark("band", "chance", levels, lower, upper),
+            mark("line", "observed", levels, observed, **({} if few else {"marker": None})),
+            band._replace(label=None),
         ],
     )
 

@@ -89,8 +89,19 @@ def test_marks(small: bool) -> None:
         assert lines["outside"].get_marker() == "D"  # never colour alone
         assert len(lines["outside"].get_xdata()) == curve.outside.sum()
         stated = lines["as stated"].get_ydata()
-        assert np.allclose(stated, 0 if base else curve.levels)
+        assert np.allclose(stated, 0 if base else [0, *curve.levels, 1])  # from end to end, however few
         assert bool(ax.get_xlabel()) != small
+
+
+def test_one_interval_has_an_envelope_to_see() -> None:
+    """Quantiles at 0.1, 0.5 and 0.9 have one interval: its band is a piece around 0.8, not a line."""
+    quantiles = cr.Quantiles(np.tile([-1.28, 0.0, 1.28], (60, 1)), [0.1, 0.5, 0.9])
+    curve = cr.coverage_curve(quantiles, np.random.default_rng(0).normal(size=60), rng=0)
+    assert len(curve.levels) == 1
+    (band,) = envelope(curve).draw(Figure().add_subplot()).collections
+    corners = band.get_paths()[0].vertices
+    assert np.allclose([corners[:, 0].min(), corners[:, 0].max()], [0.78, 0.82])
+    assert np.allclose([corners[:, 1].min(), corners[:, 1].max()], [curve.lower[0], curve.upper[0]])
 
 
 def test_functions_draw_on_given_or_new_axes() -> None:

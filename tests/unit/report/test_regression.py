@@ -49,8 +49,8 @@ def test_the_page_of_real_values() -> None:
         assert text not in page
     assert page == render_report(given)  # byte by byte
     assert how_tested(given) == (
-        "All that this screen says is tested together, on labels drawn 99 times from the predictions; a "
-        "right model is in conflict in at most 5 % of data sets."
+        "Everything on this screen is tested together, on labels drawn 99 times from the predictions; a "
+        "calibrated model gets a conflict in at most 5 % of data sets."
     )
 
 
