@@ -23,7 +23,7 @@ from credibly.results.numbers import (
 
 Facts = Mapping[str, Any]
 Written = Callable[[Facts], str]
-_NO_GAP = 5e-5
+_NO_GAP, _NEARLY = 5e-5, 0.9995
 _NOTHING = 0.005  # of the size: what is left is no more than rounding
 
 
@@ -33,8 +33,13 @@ def measured(effect: Facts) -> str:
 
 
 def group_of(effect: Facts) -> str:
-    """Return " for region north"; nothing where it is about all rows."""
-    return "" if effect["group"] is None else f" for {effect['group'][0]} {effect['group'][1]}"
+    """Return " for region north", or " for store 3" where that is the level; nothing for all rows."""
+    if effect["group"] is None:
+        return ""
+    attribute, level = effect["group"]
+    return (
+        f" for {level}" if level.lower().startswith(f"{attribute} ".lower()) else f" for {attribute} {level}"
+    )
 
 
 def _confidence(effect: Facts) -> str:
@@ -61,12 +66,17 @@ def _class(effect: Facts) -> str:
 def _rows(effect: Facts) -> str:
     if effect["between"] is None:
         return ""
-    low, high = effect["between"]
     if effect["part"] == "highest":
         return "in the rows where it says most, "
     if effect["part"] == "lowest":
         return "in the rows where it says least, "
-    return f"where it says {frequency(low)} to {frequency(high)}, "
+    return f"where it says {range_of(effect)}, "
+
+
+def range_of(effect: Facts) -> str:
+    """Return the stated probabilities that an effect is about, without the digits of nearly 100 %."""
+    low, high = effect["between"] or (0.0, 1.0)
+    return f"{frequency(low)} to {frequency(1.0 if high > _NEARLY else high)}"
 
 
 def _mean(effect: Facts) -> str:

@@ -214,7 +214,10 @@ def _small(diagnosis: Diagnosis, margin: float) -> tuple[bool, bool, float]:
     effect = diagnosis.effect
     if effect.claim.measure not in ("confidence", "class", "coverage"):
         return False, False, margin
-    often = min(effect.stated, effect.observed)
+    shares = effect.stated, effect.observed
+    often = min(
+        *shares, *(1.0 - share for share in shares)
+    )  # a table of two classes may have the event first
     relative = effect.claim.measure == "class" and often < RARE
     limit = margin / RARE if relative else margin
     size = max(map(abs, effect.interval))

@@ -10,13 +10,12 @@ from functools import partial
 
 from credibly._arrays.notes import capital, counted
 from credibly.evaluation import coverage_sentences, verdict_sentences
-from credibly.evaluation.effect_sentences import Facts, Written, group_of, measured, rest_of
+from credibly.evaluation.effect_sentences import Facts, Written, group_of, measured, range_of, rest_of
 from credibly.results.ignorance import ignorance_sentence
 from credibly.results.numbers import (
     at_most,
     chance_excluded,
     frequencies,
-    frequency,
     instances,
     p_is,
     percent,
@@ -66,9 +65,8 @@ QUESTIONS = {
 def _fault(leads: tuple[str, str], facts: Facts) -> str:
     """Say the fault, what it is measured by, and what else is known about it."""
     about = f" about {facts['label']}" if facts["label"] else ""
-    low, high = (frequency(end) for end in facts["between"] or (0.0, 1.0))
     level = "" if facts["level"] is None else percent(facts["level"])
-    where = f" where it says {low} to {high}"
+    where = f" where it says {range_of(facts)}"
     where *= where not in f" {measured(facts)}"
     lead = leads[0 if facts["direction"] >= 0 else 1].format(
         c=facts["label"], about=about, g=group_of(facts), where=where, level=level

@@ -7,6 +7,7 @@ order   p'_c = p_{s(c)}             s the assignment of columns to labels with t
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -183,8 +184,15 @@ class ColumnOrder(Recalibration):
 
     def describe(self) -> str:
         """Return the order in words."""
-        moved = int((self.columns != np.arange(len(self.columns))).sum())
-        return f"another order of {moved} columns" if moved else "the same order of columns"
+        return self.in_words(None)
+
+    def in_words(self, classes: Sequence[str] | None) -> str:
+        """Return `describe` with the classes by their names."""
+        moved = np.flatnonzero(self.columns != np.arange(len(self.columns)))
+        if len(moved) == 2:
+            first, second = (str(place) if classes is None else classes[place] for place in moved.tolist())
+            return f"the columns of {first} and {second} exchanged"
+        return f"another order of {len(moved)} columns" if len(moved) else "the same order of columns"
 
     def _require_sound(self) -> None:
         super()._require_sound()

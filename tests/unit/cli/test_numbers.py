@@ -358,6 +358,14 @@ def test_a_relative_margin_is_a_share_of_the_stated_event(credibly: Command, chu
     assert float(ran.rows[0]["margin"]) == pytest.approx(0.25 * (0.38 * 0.52 + 0.62 * 0.36))
 
 
+def test_a_relative_margin_is_that_of_the_rarer_class(credibly: Command, tmp_path: Path) -> None:
+    table = tmp_path / "first.csv"  # 42 % churn is stated, 4 % churn, and the event is the first column
+    rows = [f"0.42,0.58,{'churn' if row % 25 == 0 else 'stay'}" for row in range(500)]
+    table.write_text("\n".join(["churn,stay,label", *rows]))
+    ran = credibly("test", table, "--relative-margin", 0.5)
+    assert float(ran.rows[0]["margin"]) == pytest.approx(0.21)  # of 42 %, not of 58 %
+
+
 @pytest.mark.parametrize(
     ("verb", "words", "said"),
     [

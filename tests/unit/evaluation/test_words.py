@@ -11,6 +11,7 @@ import pytest
 
 import credibly as cr
 from credibly.evaluation import PredictionSummary, shown, shown_range, title
+from credibly.evaluation.effect_sentences import group_of, range_of
 from credibly.evaluation.words import verdicts
 from credibly.results.numbers import joined
 from credibly.results.tests import HypotestResult
@@ -192,3 +193,10 @@ def test_names_of_statistics_and_lists() -> None:
     assert title("my_own") == "my own"
     assert joined(["a", "b"]) == "a, b"
     assert joined(list("abcdefghij")) == "a, b, c, d, e, f, g, h and 2 more"
+
+
+def test_a_level_is_named_once_and_a_range_ends_at_100() -> None:
+    assert group_of({"group": ("store", "Store 3")}) == " for Store 3"
+    assert group_of({"group": ("store", "north")}) == " for store north"
+    assert range_of({"between": (0.88, 0.999998)}) == "88 % to 100 %"
+    assert range_of({"between": (0.88, 0.99)}) == "88 % to 99.0 %"

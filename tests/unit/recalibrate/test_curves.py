@@ -187,6 +187,8 @@ def test_columns_are_put_in_order() -> None:
     fitted = cr.recalibrate.ColumnOrder().fit(shuffled, labels)
     assert fitted.columns.tolist() == [2, 0, 1]
     assert fitted.describe() == "another order of 3 columns"
+    exchanged = cr.recalibrate.ColumnOrder().fit(cr.Ensemble.from_logits(logits[:, :, [2, 1, 0]]), labels)
+    assert exchanged.in_words(["a", "b", "c"]) == "the columns of a and c exchanged"
     original = cr.Ensemble.from_logits(logits[1:])
     assert np.allclose(fitted.apply(shuffled[1:]).probs, original.probs)
     saved = fitted.to_dict()

@@ -151,7 +151,7 @@ def average_gaps(rows: Rows, level: float = 0.95) -> tuple[Certificate, ...]:
 
 
 def stated_events(rows: Rows) -> float:
-    """Return the mean probability of the event, the second of two classes; raise for other predictions."""
+    """Return the mean probability of the event, the rarer of two classes; raise for other predictions."""
     predictions = rows.example.predictions
     if not isinstance(predictions, ClassPredictions) or predictions.n_classes != 2:
         kind = type(predictions).__name__
@@ -162,7 +162,8 @@ def stated_events(rows: Rows) -> float:
             f"got {kind}{number}",
             "Use a margin in points: 0.02 is two points.",
         )
-    return sum(rows.map(_stated)) / rows.n
+    second = sum(rows.map(_stated)) / rows.n
+    return min(second, 1.0 - second)  # a table may have the event first
 
 
 def _stated(chunk: Dataset) -> float:
