@@ -96,7 +96,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
         return _fail(sentence(error))
     except click.ClickException as error:
-        problem = _verbs_with(error) or error.format_message().rstrip(".")
+        problem = _unknown_option(error) or error.format_message().rstrip(".")
         return _fail(f"{problem}{'' if problem.endswith('?') else '.'} Try `{_help_of(error)}`.")
     except BrokenPipeError:
         # The reader has gone; Python would complain once more when it flushes at exit.
@@ -154,16 +154,20 @@ def _fail(text: str) -> int:
     return codes.BAD_INPUT
 
 
-def _verbs_with(error: click.ClickException) -> str:
-    """Say which verbs have an option that this one lacks; nothing if none has it, or the error is another."""
-    flag = getattr(error, "option_name", None)
-    verbs = [words for words, verb in VERBS.items() if any(flag == row.flag for row in verb.rows)]
-    if not verbs or not isinstance(error, click.NoSuchOption) or error.ctx is None:
+def _unknown_option(error: click.ClickException) -> str:
+    """Say which verbs have an option that this one lacks, or which are spelt alike; "" for other errors."""
+    if not isinstance(error, click.NoSuchOption) or error.ctx is None:
         return ""
-    named = ", ".join(f"`{words}`" for words in verbs[:4]) + (", ..." if len(verbs) > 4 else "")
-    return (
-        f"`{error.ctx.command_path}` has no option {flag}; {named} {'have' if len(verbs) > 1 else 'has'} it"
-    )
+    start = f"`{error.ctx.command_path}` has no option {error.option_name}"
+    verbs = [
+        f"`{words}`"
+        for words, verb in VERBS.items()
+        if any(error.option_name == row.flag for row in verb.rows)
+    ]
+    if verbs:
+        more = ", ..." if len(verbs) > 4 else ""
+        return f"{start}; {', '.join(verbs[:4])}{more} {'have' if len(verbs) > 1 else 'has'} it"
+    return f"{start}. Did you mean {' or '.join(error.possibilities)}?" if error.possibilities else start
 
 
 def _help_of(error: Exception) -> str:
