@@ -10,6 +10,7 @@ import dataclasses
 import math
 from collections.abc import Mapping, Sequence
 from functools import partial
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from credibly._arrays.checks import require_one_each
 from credibly._arrays.errors import InputError, InputTypeError, require, require_positive
 from credibly._arrays.namespace import HostArray, to_host
 from credibly._arrays.philox import Seed, Stream
-from credibly.hypotests.calibration.lattice import crossed_levels
+from credibly.hypotests.calibration.lattice import crossed_levels, joined_groups
 from credibly.predictions import (
     Classes,
     Confidence,
@@ -98,16 +99,18 @@ class PredictionSummary(Result):
 
 
 def grouped_rows(rows: Rows) -> tuple[Rows, Any]:
-    """Return rows with one group each, and the attributes of rows in memory that they are made of.
+    """Return rows with one group each, and the attributes that these are made of.
 
     Several attributes are crossed, numbers cut at quantiles and rare levels joined, as `audit` does it.
     """
-    whole = rows.loaded()
-    if whole is None or whole.groups is None:
-        return rows, None
-    if not isinstance(whole.groups, Mapping):
-        return rows, whole.groups
-    return rows.with_groups(crossed_levels(whole.groups, rows.n)), whole.groups
+    whole, groups = rows.loaded(), rows.example.groups
+    if whole is not None:
+        groups = whole.groups
+    elif isinstance(groups, Mapping):
+        groups = joined_groups(list(rows.map(attrgetter("groups"))))
+    if not isinstance(groups, Mapping):
+        return rows, None if whole is None else groups
+    return rows.with_groups(crossed_levels(groups, rows.n)), groups
 
 
 def checked_rows(

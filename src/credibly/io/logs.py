@@ -25,6 +25,7 @@ _LOOKED_AT = 20
 _SCALARS = (str, int, float, bool)
 _LONGEST = 80
 """Characters of a field that can be the name of a group."""
+HARNESS = "lm-evaluation-harness"
 TOKENS = "tokens"
 """Source of a confidence that is the product of the probabilities of the answer's tokens."""
 _TRUTH_WORDS = (
@@ -155,7 +156,7 @@ def _reader_of(record: Any) -> tuple[str, Callable[[dict[str, Any]], list[Questi
         return None
     keys = record.keys()
     if "doc_id" in keys and ("resps" in keys or "filtered_resps" in keys):
-        return "lm-evaluation-harness", _of_harness
+        return HARNESS, _of_harness
     if "instance_id" in keys and "stats" in keys:
         return "HELM", _of_helm
     if "epoch" in keys and "output" in keys and not keys.isdisjoint(("scores", "messages", "error")):

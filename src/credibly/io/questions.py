@@ -22,6 +22,7 @@ from credibly.io.answers import agreement, agreement_note, comparable, fallback_
 from credibly.io.logs import (
     CONFIDENCE_WORDS,
     CORRECT_WORDS,
+    HARNESS,
     JUDGED_WORDS,
     TOKENS,
     Log,
@@ -57,6 +58,9 @@ def lay_out(content: Content, read: ReadOptions) -> None:
     name = f"a log of {log.program}" if log.program else "a log of questions"
     content.note(Note(ROUTINE, f"read as {name}, {counted(len(log.questions), 'line')}"))
     questions = log.questions
+    if log.program == HARNESS and len({str(question.id) for question in questions}) < len(questions):
+        for question in questions:  # of several tasks, each of which counts its questions from 0
+            question.id = " ".join(map(str, (question.id, *question.fields.values())))
     _require_one_filter(questions)
     members = _members_of(questions)
     if any(question.tokens is not None for question in questions):

@@ -203,10 +203,13 @@ def joined_rows(chunks: Sequence[Dataset]) -> Dataset:
         values=together([chunk.batch.values for chunk in chunks], 1),
         weights=together([chunk.batch.weights for chunk in chunks], 1),
     )
-    columns = {
-        name: together([getattr(chunk, name) for chunk in chunks])
-        for name in ("ids", "groups", "clusters", "features")
-    }
+    names = ("ids", "clusters", "features")
+    columns = {name: together([getattr(chunk, name) for chunk in chunks]) for name in names}
+    groups = [chunk.groups for chunk in chunks]
+    if all(isinstance(attributes, Mapping) for attributes in groups):
+        columns["groups"] = {name: together([each[name] for each in groups]) for name in groups[0]}
+    else:
+        columns["groups"] = together(groups)
     return dataclasses.replace(
         chunks[0], others={}, predictions=predictions, labels=labels, weights=None, **columns
     )

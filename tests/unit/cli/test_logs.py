@@ -100,3 +100,22 @@ def test_intervals_without_lists_are_not_repaired(credibly: Command, tmp_path: P
     ran = credibly("calibrate", "fit", path, tmp_path / "repair.json", "--method", "platt")
     assert ran.code == 2
     assert "got Intervals. Use the mean prediction" in ran.err
+
+
+def test_files_of_one_model_are_evaluated_by_a_column(credibly: Command, log: Path) -> None:
+    lines = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
+    for line in lines:
+        line["subject"] = "law" if line["id"] < 90 else "art"
+        del line["passage"]
+    for name, part in {"all": lines, "part-1": lines[:90], "part-2": lines[90:]}.items():
+        text = "\n".join(map(json.dumps, part))
+        log.with_name(f"{name}.jsonl").write_text(text, encoding="utf-8")
+    whole = credibly("evaluate", log.with_name("all.jsonl"), "--by", "subject", *FAST)
+    parts = credibly("evaluate", log.with_name("part-*.jsonl"), "--by", "subject", *FAST)
+    assert parts.code == 0, parts.err
+    gaps = [
+        {row["group"]: float(row["value"]) for row in ran.rows if row["statistic"] == "confidence_gap"}
+        for ran in (whole, parts)
+    ]
+    assert set(gaps[0]) == {"", "law", "art"}
+    assert gaps[1] == pytest.approx(gaps[0])

@@ -761,3 +761,9 @@ def test_long_lists_of_tokens_take_little_memory(tmp_path: Path) -> None:
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 1.35 * path.stat().st_size  # 1.1; 1.6 with an object for every token and number
+
+
+def test_tasks_in_one_file_count_their_questions_anew(tmp_path: Path) -> None:
+    records = [{**_harness(at), "doc": {"subject": subject}} for subject in ("law", "art") for at in range(3)]
+    assert cr.load(_lines(tmp_path, records)).clusters is None
+    assert len(set(cr.load(_lines(tmp_path, records * 2)).clusters.tolist())) == 6

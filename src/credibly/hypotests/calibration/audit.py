@@ -17,7 +17,7 @@ witness test with the indicators of groups and classes as fixed witnesses.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from operator import attrgetter
 from typing import Any, Literal
 
@@ -37,7 +37,7 @@ from credibly.hypotests.calibration.family import (
     wild_sums,
 )
 from credibly.hypotests.calibration.group_scores import AuditMeasure, Scoring, central_levels
-from credibly.hypotests.calibration.lattice import FEWEST_ROWS, QUANTILES, Lattice, lattice_of
+from credibly.hypotests.calibration.lattice import FEWEST_ROWS, QUANTILES, Lattice, joined_groups, lattice_of
 from credibly.hypotests.resampling.pvalues import HYPOTHESIS, fewest_resamples, require_resamples
 from credibly.predictions import (
     Belief,
@@ -261,10 +261,7 @@ def _attributes(rows: Rows, groups: Any) -> tuple[Any, tuple[str, ...]]:
     )
     if whole is not None:
         return whole.groups, ()
-    parts = list(rows.map(attrgetter("groups")))
-    if not isinstance(parts[0], Mapping):
-        return np.concatenate(parts), ()
-    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}, ()
+    return joined_groups(list(rows.map(attrgetter("groups")))), ()
 
 
 def _measures(

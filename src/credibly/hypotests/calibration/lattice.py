@@ -176,6 +176,13 @@ def lattice_of(groups: Any, n: int, *, depth: int, n_quantiles: int, min_size: i
     )
 
 
+def joined_groups(parts: Sequence[Any]) -> Any:
+    """Return the groups of consecutive rows, or every attribute of them, as those of all rows."""
+    if isinstance(parts[0], Mapping):
+        return {name: joined_groups([part[name] for part in parts]) for name in parts[0]}
+    return None if parts[0] is None else np.concatenate([np.asarray(part) for part in parts])
+
+
 def crossed_levels(groups: Any, n: int) -> HostArray:
     """Return the levels of all attributes of every instance as one name, "F / 31 to 45"."""
     words = [np.array(attribute.levels)[attribute.codes] for attribute in attributes_of(groups, n)]

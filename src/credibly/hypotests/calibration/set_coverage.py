@@ -30,7 +30,7 @@ from credibly._arrays.namespace import HostArray, is_array, to_host
 from credibly._arrays.notes import counted
 from credibly._arrays.philox import Seed, Stream, Uniforms, as_seed, takes_rng
 from credibly._arrays.standard_errors import ONE_INSTANCE, mean_error
-from credibly.hypotests.calibration.lattice import crossed_levels
+from credibly.hypotests.calibration.lattice import crossed_levels, joined_groups
 from credibly.hypotests.resampling.choices import Drawn
 from credibly.hypotests.resampling.loop import label_tiles
 from credibly.hypotests.resampling.pvalues import pooled_pvalues, require_resamples, result_of, westfall_young
@@ -153,7 +153,7 @@ def coverage_of(rows: Rows, seed: Seed, n_resamples: int, *, claimed: float | No
     claimed = _claim(some, claimed)
     parts = list(rows.map(partial(_facts, claimed)))
     covered, size, score, outside, ends, groups, features = (
-        _joined([getattr(part, field.name) for part in parts]) for field in dataclasses.fields(_Facts)
+        joined_groups([getattr(part, field.name) for part in parts]) for field in dataclasses.fields(_Facts)
     )
     n = covered.size
     real = score is not None
@@ -302,12 +302,6 @@ def _facts(claimed: float, rows: Dataset) -> _Facts:
         "Draw or choose one label per instance first.",
         argument="labels",
     )
-
-
-def _joined(parts: list[Any]) -> Any:
-    """Return the arrays of all chunks as one; attributes of rows in memory as they are."""
-    plain = parts[0] is None or isinstance(parts[0], Mapping)
-    return parts[0] if plain else np.concatenate([np.asarray(part) for part in parts])
 
 
 def _one_group(groups: Any, n: int) -> HostArray | None:
