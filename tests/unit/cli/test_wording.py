@@ -54,7 +54,10 @@ def test_the_remedy_names_the_flag(remedy: str, flag: str) -> None:
     ("words", "told"),
     [
         (["evaluate", "x.npz", "--method", "platt"], "has no option --method; `test`, `calibrate fit`"),
-        (["evaluate", "x.npz", "--quite"], "`credibly evaluate` has no option --quite. Did you mean --quiet?"),
+        (
+            ["evaluate", "x.npz", "--quite"],
+            "`credibly evaluate` has no option --quite. Did you mean --quiet?",
+        ),
     ],
 )
 def test_an_option_of_another_verb_is_named_with_it(

@@ -436,7 +436,9 @@ def test_what_is_off_everywhere_is_not_called_a_group() -> None:
     found = cr.audit(probs, labels, groups={"sex": sex}, measures=["classes"], rng=0)
     assert [one.group for one in found.findings] == ["all rows"]
     assert found.headline.startswith("The fault is the same in every group of sex (p =")
-    assert "no group differs" in cr.audit(probs, labels, groups=sex, rng=0).headline
+    assert cr.audit(probs, labels, groups=sex, rng=0).headline.startswith(
+        "The fault is the same in every group (p ="
+    )
 
 
 def test_rows_in_the_order_of_cells_count_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
