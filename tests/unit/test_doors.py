@@ -183,7 +183,7 @@ def _missing() -> Any:
         (lambda: cr.Samples(MEMBERS, member_axis=np.ones(2)), "`member_axis` must be 0 or 1"),  # type: ignore[arg-type]
         (
             lambda: cr.hypotests.decompose_crps(cr.Gaussian(TWO[:, 0], TWO[:, 1] + 1), _counts()),
-            "`crps` takes reals; got counts",
+            "counts are about classes; got predictions of a real value",
         ),
         (
             lambda: cr.hypotests.replicate_test(PROBS, LABELS, [(PROBS, LABELS)], statistics=[]),
@@ -588,3 +588,48 @@ def test_twenty_thousand_columns_are_inspected_in_linear_time(tmp_path: Path) ->
 
     seconds(100)
     assert seconds(20_000) < 30 * seconds(2_000)  # ten times the work; a hundred if quadratic
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (
+            lambda: cr.Confidence.from_samples(["445", "787"], ["4", "8"]),
+            "`samples of a question` must be a list",
+        ),
+        (lambda: cr.Confidence.from_samples("445", ["4", "8", "1"]), "`samples` must be a list"),
+        (lambda: cr.Confidence.from_samples([["4"], 3.0], ["4", "8"]), "got 3.0"),
+        (lambda: cr.Confidence.from_answers("0.5", [1, 0, 1]), "`answers` must be a list"),
+        (lambda: cr.Confidence.from_answers([0.5], 1), "`correct` must be a list"),
+        (lambda: cr.Confidence.from_answers([0.5], [1], words=np.ones(2)), "`words` must be a mapping"),
+        (lambda: cr.Confidence.from_answers([0.5], [1], scale=np.ones(2)), "`scale` must be a number"),
+        (
+            lambda: cr.LabelCounts.from_table([[1, 2], [0]], n_classes=3),
+            r"`table` must have shape \(n, raters\)",
+        ),
+    ],
+)
+def test_lists_are_lists(call: Callable[[], Any], words: str) -> None:
+    with pytest.raises(cr.CrediblyError, match=words):
+        call()
+
+
+def test_answers_may_be_a_column_with_an_index_of_its_own() -> None:
+    pd = pytest.importorskip("pandas")
+    with pytest.raises(cr.InputError, match="the first is 'maybe'"):
+        cr.Confidence.from_answers(pd.Series(["maybe"], index=[7]), [1])
+
+
+def test_missing_clusters_of_pandas_are_named() -> None:
+    pd = pytest.importorskip("pandas")
+    ids = pd.Series([pd.NA, *range(59)], dtype=object)
+    with pytest.raises(cr.InputError, match="row 0 has no id"):
+        cr.brier(PROBS, LABELS, clusters=ids)
+
+
+@pytest.mark.parametrize("name", ["recalibration_report", "compare", "crps"])
+def test_label_counts_belong_to_classes(name: str) -> None:
+    real, counts = cr.Gaussian(np.zeros(60), np.ones(60)), cr.LabelCounts(RNG.integers(1, 4, size=(60, 3)))
+    given = {"a": real, "b": real} if name == "compare" else real
+    with pytest.raises(cr.UnsupportedError, match="about classes; got predictions of a real value"):
+        getattr(cr, name)(given, counts)

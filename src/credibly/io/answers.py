@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from credibly._arrays.errors import InputError, Remedy, require
+from credibly._arrays.errors import InputError, Remedy, require, require_type
 from credibly._arrays.namespace import HostArray
 from credibly._arrays.notes import counted
-from credibly.predictions import Confidence, Dataset
+from credibly.predictions import Confidence, Dataset, Predictions
 from credibly.predictions.confidence import OUTCOMES, outcomes_of
 
 _NUMBER = re.compile(
@@ -37,6 +37,7 @@ def of_answers(
     answers: Sequence[Any], correct: Any, words: Mapping[str, float | None] | None, scale: float | None
 ) -> Dataset:
     """Return the answers that state a confidence, with their labels; see `Confidence.from_answers`."""
+    _require_lists(answers=answers, correct=correct)
     labels = outcomes_of(correct)
     require(
         len(labels) == len(answers),
@@ -58,6 +59,9 @@ def of_answers(
 
 def of_samples(samples: Sequence[Sequence[Any]], answers: Sequence[Any]) -> Dataset:
     """Return how many samples agree, and whether they are right; see `Confidence.from_samples`."""
+    _require_lists(samples=samples, answers=answers)
+    for entry in samples:
+        _require_lists(**{"samples of a question": entry})
     require(
         len(samples) == len(answers) > 0,
         "must have one list per right answer",
@@ -74,6 +78,15 @@ def of_samples(samples: Sequence[Sequence[Any]], answers: Sequence[Any]) -> Data
     labels = [leader == comparable(right) for leader, right in zip(leaders, answers, strict=True)]
     notes = agreement_note(stated, [len(replies) for replies in samples], ties)
     return Dataset(Confidence(stated), np.array(labels, dtype=np.int64), classes=OUTCOMES, notes=tuple(notes))
+
+
+def _require_lists(**given: Any) -> None:
+    """Raise unless all are lists, tuples, arrays or columns: letters of a text are no answers."""
+    for name, value in given.items():
+        other = isinstance(value, (str, bytes, Mapping, Predictions)) or hasattr(value, "columns")
+        listed = isinstance(value, Iterable) and hasattr(value, "__len__") and getattr(value, "ndim", 1) > 0
+        rule = "must be a list, with one entry each"
+        require_type(listed and not other, rule, "Put a single one into a list too.", **{name: value})
 
 
 def comparable(answer: Any) -> str:
@@ -113,6 +126,7 @@ def read_answers(
     answers: Sequence[Any], words: Mapping[str, float | None] | None = None, scale: float | None = None
 ) -> tuple[HostArray, list[str]]:
     """Return stated confidences, NaN for answers without one, and notes that count these by reason."""
+    answers = list(answers)  # columns may be indexed by other things than their place
     known = {str(word).strip().casefold(): value for word, value in (words or {}).items()}
     for word, value in known.items():
         good = value is None or (isinstance(value, (int, float)) and 0 <= value <= 1)

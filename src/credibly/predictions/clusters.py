@@ -128,7 +128,8 @@ def as_ids(ids: Any, n: int, what: str = "clusters") -> HostArray:
     """Return the id of every row as an array of numbers or text, none of them missing."""
     array = as_names(ids, what)
     require_one_each(array.shape, n, f"`{what}`", "id per prediction")
-    missing = [row for row, id_ in enumerate(array.tolist()) if id_ is None or id_ == "" or id_ != id_]
+    ids = array.tolist()  # comparisons of pandas.NA are neither true nor false
+    missing = [row for row, id_ in enumerate(ids) if id_ is None or (id_ == id_) is not True or id_ == ""]
     if missing:
         raise InputError(
             f"`{what}`",

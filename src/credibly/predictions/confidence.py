@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from credibly._arrays.checks import as_array, as_real, require_rows, require_shares
+from credibly._arrays.doors import checked
 from credibly._arrays.namespace import Array, as_float64, is_numpy, namespace
 from credibly.predictions.base import ClassPredictions
 from credibly.predictions.point import Point
@@ -65,6 +66,7 @@ class Confidence(Point):
         return self.probs[:, 1]
 
     @classmethod
+    @checked
     def from_answers(
         cls,
         answers: Sequence[Any],

@@ -32,7 +32,10 @@ def _cells(table: Any) -> HostArray:
         table = to_host(table)
     elif hasattr(table, "to_numpy"):
         table = table.to_numpy()
-    values = np.asarray(table)
+    try:
+        values = np.asarray(table)
+    except ValueError:  # ragged lists
+        values = np.empty(0)
     require(
         values.ndim == 2 and 0 not in values.shape,
         "must have shape (n, raters)",

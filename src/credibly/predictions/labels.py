@@ -11,7 +11,7 @@ from typing import Any, Self, TypeAlias
 import numpy as np
 
 from credibly._arrays.checks import as_array, as_real, require_finite
-from credibly._arrays.errors import InputError, InputTypeError, require, require_type
+from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError, require, require_type
 from credibly._arrays.namespace import (
     Array,
     HostArray,
@@ -149,7 +149,14 @@ def as_labels(
             raise no_weight()
     if isinstance(labels, LabelCounts):
         require_same_length(predictions, labels.counts, "label counts")
-        if isinstance(predictions, OverClasses) and labels.n_classes != predictions.n_classes:
+        if not isinstance(predictions, OverClasses):
+            raise UnsupportedError(
+                "label counts",
+                "are about classes",
+                f"got predictions of a real value, {type(predictions).__name__}",
+                "Pass one number per instance.",
+            )
+        if labels.n_classes != predictions.n_classes:
             raise InputError(
                 "label counts",
                 f"must have {predictions.n_classes} classes like the predictions",

@@ -194,7 +194,9 @@ def test_bad_settings() -> None:
         cr.skce.with_(label_bandwidth=-1.0)
     with pytest.raises(cr.UnsupportedError, match="`label_bandwidth` is the bandwidth of real labels"):
         cr.skce([[0.5, 0.5], [0.1, 0.9]], [0, 1], label_bandwidth=1.0)
-    with pytest.raises(cr.UnsupportedError, match="takes reals; got counts"):
+    with pytest.raises(
+        cr.UnsupportedError, match="counts are about classes; got predictions of a real value"
+    ):
         cr.skce(cr.Gaussian(MEAN, STD), cr.LabelCounts(np.ones((N, 2), dtype=int)))
 
 

@@ -414,7 +414,11 @@ every = pytest.mark.parametrize("statistic", REAL, ids=lambda one: one.name)
         (ALL["gaussian"], np.full(N, np.inf), "`labels` must be finite"),
         (ALL["gaussian"], ["a"] * N, "`labels` must hold numbers"),
         (ALL["gaussian"], Y + 1j, "must hold numbers|must be real"),
-        (ALL["gaussian"], cr.LabelCounts(np.ones((N, 2), dtype=int)), "takes reals; got counts"),
+        (
+            ALL["gaussian"],
+            cr.LabelCounts(np.ones((N, 2), dtype=int)),
+            "counts are about classes; got predictions of a real value",
+        ),
     ],
 )
 def test_bad_input(
