@@ -66,14 +66,15 @@ def _fault(leads: tuple[str, str], facts: Facts) -> str:
     """Say the fault, what it is measured by, and what else is known about it."""
     about = f" about {facts['label']}" if facts["label"] else ""
     level = "" if facts["level"] is None else percent(facts["level"])
-    where = f" where it says {range_of(facts)}"
-    where *= where not in f" {measured(facts)}"
+    is_faint = not facts["is_clear"] and facts["pays"]  # the repair shows what no single size does
+    is_told = not facts["part"] and not is_faint  # by the evidence
+    where = "" if facts["between"] is None or is_told else f" where it says {range_of(facts)}"
     lead = leads[0 if facts["direction"] >= 0 else 1].format(
         c=facts["label"], about=about, g=group_of(facts), where=where, level=level
     )
     joint = " " if facts["measure"] == "mean" else ": "
     evidence = f"{joint}{measured(facts)}"
-    if not facts["is_clear"] and facts["pays"]:  # the repair shows what no single size does
+    if is_faint:
         evidence = (
             f": its repair lowers the held-out loss by {shown(facts['gain'])} (± {shown(facts['error'])})"
         )
