@@ -308,8 +308,8 @@ def how_tested(evaluation: Evaluation) -> str:
     if clusters is not None:
         drawn = f"with the signs of residuals flipped {times} times in {clusters} clusters of rows"
         most = "about"
-    rate = f"a calibrated model gets a conflict in {most} {level} of data sets"
-    return f"Everything on this screen is tested together, {drawn}; {rate}."
+    rate = f"a model that is right gets a conflict in {most} {level} of data sets"
+    return f"This screen is tested as a whole, {drawn}; {rate}."
 
 
 def how_replicated(evaluation: Evaluation) -> str:

@@ -49,8 +49,8 @@ def test_the_page_of_real_values() -> None:
         assert text not in page
     assert page == render_report(given)  # byte by byte
     assert how_tested(given) == (
-        "Everything on this screen is tested together, on labels drawn 99 times from the predictions; a "
-        "calibrated model gets a conflict in at most 5 % of data sets."
+        "This screen is tested as a whole, on labels drawn 99 times from the predictions; a model that is "
+        "right gets a conflict in at most 5 % of data sets."
     )
 
 
