@@ -37,9 +37,9 @@ def group_of(effect: Facts) -> str:
     if effect["group"] is None:
         return ""
     attribute, level = effect["group"]
-    return (
-        f" for {level}" if level.lower().startswith(f"{attribute} ".lower()) else f" for {attribute} {level}"
-    )
+    first, words = attribute.lower().split(), level.lower().split()
+    is_named = words[: len(first)] == first and len(words) > len(first)
+    return f" for {level}" if is_named else f" for {attribute} {level}"
 
 
 def _confidence(effect: Facts) -> str:
