@@ -219,14 +219,15 @@ def _place_posterior(xarray: Any, path: str, engine: str, content: Content) -> N
 
 def _variables(xarray: Any, path: str, engine: str, group: str) -> dict[str, Any]:
     """Return the variables of a group, none where there is no such group."""
-    try:
-        with xarray.open_dataset(path, engine=engine, group=group) as dataset:
-            require_loadable(f"'{path}'", f"its group {group!r}", int(dataset.nbytes))
-            return {str(name): variable.load() for name, variable in dataset.data_vars.items()}
-    except FileError:
-        raise
-    except (OSError, KeyError):
-        return {}
+    with reading(path, "netCDF"):
+        try:
+            with xarray.open_dataset(path, engine=engine, group=group) as dataset:
+                require_loadable(f"'{path}'", f"its group {group!r}", int(dataset.nbytes))
+                return {str(name): variable.load() for name, variable in dataset.data_vars.items()}
+        except FileError:
+            raise
+        except (OSError, KeyError):
+            return {}
 
 
 def _require_own_storage(path: str) -> None:

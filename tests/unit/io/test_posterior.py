@@ -171,6 +171,20 @@ def test_of_several_variables_the_observed_or_the_named_one_is_read(tmp_path: Pa
     assert np.array_equal(cr.load(two, exclude=["b"]).predictions.values, named.predictions.values)
 
 
+def test_a_group_whose_dimension_is_lost_is_a_fault_of_the_file(tmp_path: Path) -> None:
+    draws = np.random.default_rng(0).normal(size=(2, 5, 9))
+    path = written(
+        tmp_path / "lost.nc",
+        posterior_predictive={"y": (ROWS, draws)},
+        observed_data={"y": xarray.Variable("row", draws[0, 0])},
+    )
+    h5py = pytest.importorskip("h5py")
+    with h5py.File(path, "a") as file:
+        del file["observed_data/row"]  # the variable still refers to it
+    with pytest.raises(cr.FileError, match="lost.nc"):
+        cr.load(path)
+
+
 @pytest.mark.parametrize("whole", [False, True])
 def test_observations_with_two_dimensions_are_one_instance_per_cell(whole: bool, tmp_path: Path) -> None:
     """PyMC numbers the dimensions of draws and of observations apart, so only shapes tell."""
