@@ -395,10 +395,15 @@ class ClassSubject:
         ] or [Claim(measure, label)]
 
     def _are_all_off(self, stated: HostArray, whole: Claim, ends: Sequence[Claim]) -> bool:
-        """Tell whether both ends are off in one direction, and clearly so on average: a bias, not a tilt."""
-        says, happened = self._compared(stated, whole, self.rows_of(whole))
-        size, error = self.weighing.mean(says - happened), self.weighing.stderr(says - happened, event=1.0)
-        return abs(size) > _LATE * error and all(self.remains(end, stated) * size > 0 for end in ends)
+        """Tell whether all rows and both ends are clearly off in one direction: a bias, not a tilt."""
+        signs = set()
+        for claim in (whole, *ends):
+            keep = self.rows_of(claim)
+            says, happened = self._compared(stated, claim, keep)
+            rows = self.weighing.rows(keep)
+            size, error = rows.mean(says - happened), rows.stderr(says - happened, event=1.0)
+            signs.add(np.sign(size) * (abs(size) > _LATE * error))
+        return signs in ({1.0}, {-1.0})
 
     def _event_or_confidence(self) -> int | None:
         """Return 1 where confidence says nothing of the event, because it is rarely the probable class."""

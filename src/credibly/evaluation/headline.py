@@ -143,7 +143,7 @@ def fault_finding(diagnosis: Diagnosis, classes: Sequence[str], margin: float) -
         "besides": None if diagnosis.besides is None else effect_facts(diagnosis.besides, classes),
         "is_clear": is_clear,
         "pays": diagnosis.repair is not None,
-        "is_small": is_small,
+        "is_small": is_small and case != "swapped classes",
         "relative": relative,
         "limit": limit,
     }
