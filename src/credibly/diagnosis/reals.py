@@ -464,9 +464,10 @@ class RealSubject:
         for claim in self.claims(fault, by):
             stated, observed, size, error, n = self._measured(claim, law)
             if n >= FEWEST:
-                effects.append(
-                    (abs(size) / max(error, np.finfo(float).tiny), stated, observed, size, error, claim, n)
-                )
+                # shares near 0 and 1 hardly vary, so what is stated says how clear they are
+                share = stated if claim.measure in ("coverage", "tail", "quantile") else 0.0
+                apart = abs(size) / max(error, (share * (1 - share) / n) ** 0.5, np.finfo(float).tiny)
+                effects.append((apart, stated, observed, size, error, claim, n))
         _, stated, observed, size, error, claim, n = max(effects, key=lambda entry: entry[0])
         half = float(-ndtri(0.025 / len(effects))) * error
         return Effect(claim, stated, observed, size, (size - half, size + half), n)

@@ -197,6 +197,16 @@ def test_a_group_is_named_with_its_size() -> None:
         assert found.effect.interval[0] < 0.8 < found.effect.interval[1]
 
 
+def test_the_site_farthest_from_the_claim_is_named_also_beside_one_that_is_always_covered() -> None:
+    """Labels that are always covered do not vary, but that is no reason to name them first."""
+    rng, site = np.random.default_rng(0), np.arange(1500) % 3
+    labels = rng.normal(size=1500) * np.array([0.3, 0.85, 1.5])[site]  # 100, 95 and 73 % are within 1.645
+    ends = cr.Quantiles(np.tile([-1.645, 1.645], (1500, 1)), levels=[0.05, 0.95])
+    found = diagnose(ends, labels, groups={"site": np.array(["a", "b", "c"])[site]}, n_resamples=199)
+    assert found.effect.claim.group == ("site", "c")
+    assert found.direction == 1
+
+
 def test_torch_predictions_give_the_same_diagnosis() -> None:
     torch = pytest.importorskip("torch")
     pairs = [
