@@ -36,7 +36,7 @@ OTHER_WORDS = {
     **dict.fromkeys(("metric", "metrics"), "statistic or statistics"),
     **dict.fromkeys(("X", "covariates"), "features"),
 }
-SKLEARN = {"RecalibratedClassifier"}
+SKLEARN = {"RecalibratedClassifier", "ArrayRecalibrator"}
 """Speak as scikit-learn does: `fit(X, y)`."""
 INSIDE = {"Basis", "Bound", "RaterStatistic", "Statistic", "Subsampled"}
 """Protocols that those who add a statistic or a learner write against, where arrays go by position."""

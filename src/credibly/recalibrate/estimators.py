@@ -1,4 +1,4 @@
-"""For scikit-learn: a classifier that is recalibrated, and statistics as scorers.
+"""For scikit-learn: recalibrations as estimators, and statistics as scorers.
 
 Importing this module needs scikit-learn; nothing else here does.
 """
@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from credibly._arrays.errors import InputError, MissingExtraError
+from credibly._arrays.errors import InputError, MissingExtraError, one_of
 from credibly._arrays.namespace import HostArray
 from credibly.predictions import Point
 from credibly.recalibrate.base import Recalibration
@@ -78,7 +78,7 @@ try:
     from sklearn.model_selection import cross_val_predict
     from sklearn.utils import assert_all_finite, column_or_1d
     from sklearn.utils.multiclass import check_classification_targets
-    from sklearn.utils.validation import check_is_fitted
+    from sklearn.utils.validation import check_is_fitted, validate_data
 except ImportError as error:
     raise MissingExtraError(
         "`credibly.recalibrate.estimators`",
@@ -87,10 +87,127 @@ except ImportError as error:
         "Install it: `pip install credibly[sklearn]`.",
     ) from error
 
-__all__ = ["RecalibratedClassifier", "scorer"]
+__all__ = ["ArrayRecalibrator", "RecalibratedClassifier", "scorer"]
 
 
-class RecalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class _Recalibrated(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """What both classifiers do once they are fitted."""
+
+    classes_: HostArray
+    recalibration_: Recalibration
+
+    def predict_proba(self, X: Any) -> HostArray:
+        """Return recalibrated probabilities.
+
+        Parameters
+        ----------
+        X : array (n, d)
+            What `fit` takes.
+
+        Returns
+        -------
+        ndarray (n, k)
+            One distribution per row.
+        """
+        check_is_fitted(self)
+        # scikit-learn itself predicts on the data of a fit, which is no news there
+        made = self.recalibration_._map(self._checked(X), self.recalibration_._used(None, None))
+        return np.asarray(made.mean().probs)
+
+    def predict(self, X: Any) -> HostArray:
+        """Return the most probable class of every row.
+
+        Parameters
+        ----------
+        X : array (n, d)
+            What `fit` takes.
+
+        Returns
+        -------
+        ndarray (n,)
+            Classes.
+        """
+        probs = self.predict_proba(X)  # which says so if there was no fit
+        return np.asarray(self.classes_[probs.argmax(axis=1)])
+
+    def _checked(self, X: Any) -> Point:
+        """Return predictions of rows that were checked."""
+        raise NotImplementedError
+
+
+class ArrayRecalibrator(_Recalibrated):
+    """Recalibrate arrays of probabilities or logits, as a scikit-learn classifier.
+
+    Parameters
+    ----------
+    recalibration : str or Recalibration
+        A name (joined by ``+`` to apply one after the other) or an unfitted object; it must return one
+        distribution per instance.
+    input : {"probs", "logits"}
+        What the columns of ``X`` are, one per class in sorted order.
+
+    Attributes
+    ----------
+    classes_ : ndarray (k,)
+        The classes, sorted; one per column of ``X``.
+    recalibration_ : Recalibration
+        The fitted recalibration.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from credibly.recalibrate.estimators import ArrayRecalibrator
+    >>> rng = np.random.default_rng(0)
+    >>> logits = rng.normal(size=(500, 2))
+    >>> y = np.where(rng.random(500) < 1 / (1 + np.exp(logits[:, 1] - logits[:, 0])), "no", "yes")
+    >>> model = ArrayRecalibrator(input="logits").fit(3 * logits, y)
+    >>> bool(2.0 < model.recalibration_.temperature < 4.5)
+    True
+    """
+
+    def __init__(self, recalibration: str | Recalibration = "temperature", *, input: str = "probs") -> None:
+        self.recalibration = recalibration
+        self.input = input
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> ArrayRecalibrator:
+        """Fit the recalibration.
+
+        Parameters
+        ----------
+        X : array (n, k)
+            Probabilities or logits.
+        y : array (n,)
+            Labels of any kind; every column of ``X`` is one of the sorted classes.
+        sample_weight : array (n,), optional
+            Weights of the instances.
+
+        Returns
+        -------
+        ArrayRecalibrator
+            The object itself.
+        """
+        one_of("`input`", self.input, ("probs", "logits"))
+        X, y = validate_data(self, X, y, dtype=np.float64)
+        check_classification_targets(y)
+        self.classes_, labels = np.unique(y, return_inverse=True)
+        if len(self.classes_) != X.shape[1]:
+            rule = f"must have one column per class of `y` ({len(self.classes_)})"
+            remedy = (
+                "Fit on labels that contain every class, or leave out columns of classes that never occur."
+            )
+            raise InputError("`X`", rule, f"got {X.shape[1]}", remedy)
+        self.recalibration_ = _unfitted(self.recalibration)
+        self.recalibration_.fit(self._predictions(X), labels, sample_weight=sample_weight)
+        return self
+
+    def _checked(self, X: Any) -> Point:
+        return self._predictions(validate_data(self, X, dtype=np.float64, reset=False))
+
+    def _predictions(self, X: HostArray) -> Point:
+        return Point.from_logits(X) if self.input == "logits" else Point(X)
+
+
+class RecalibratedClassifier(MetaEstimatorMixin, _Recalibrated):  # type: ignore[misc]
     """A classifier whose probabilities are recalibrated on data it was not fitted on.
 
     Parameters
@@ -121,9 +238,6 @@ class RecalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
     >>> RecalibratedClassifier(GaussianNB(), cv=3).fit(X, y).predict_proba(X).shape
     (150, 3)
     """
-
-    classes_: HostArray
-    recalibration_: Recalibration
 
     def __init__(
         self, estimator: Any, recalibration: str | Recalibration = "temperature", *, cv: Any = 5
@@ -167,41 +281,7 @@ class RecalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
             self.n_features_in_ = self.estimator_.n_features_in_
         return self
 
-    def predict_proba(self, X: Any) -> HostArray:
-        """Return recalibrated probabilities.
-
-        Parameters
-        ----------
-        X : array (n, d)
-            What `fit` takes.
-
-        Returns
-        -------
-        ndarray (n, k)
-            One distribution per row.
-        """
-        check_is_fitted(self)
-        # scikit-learn itself predicts on the data of a fit, which is no news there
-        made = self.recalibration_._map(self._read(X), self.recalibration_._used(None, None))
-        return np.asarray(made.mean().probs)
-
-    def predict(self, X: Any) -> HostArray:
-        """Return the most probable class of every row.
-
-        Parameters
-        ----------
-        X : array (n, d)
-            What `fit` takes.
-
-        Returns
-        -------
-        ndarray (n,)
-            Classes.
-        """
-        probs = self.predict_proba(X)  # which says so if there was no fit
-        return np.asarray(self.classes_[probs.argmax(axis=1)])
-
-    def _read(self, X: Any) -> Point:
+    def _checked(self, X: Any) -> Point:
         return _predictions(self.estimator_, lambda method: getattr(self.estimator_, method)(X))
 
 

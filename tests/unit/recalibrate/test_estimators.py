@@ -21,7 +21,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
 
 import credibly as cr
-from credibly.recalibrate.estimators import RecalibratedClassifier, scorer
+from credibly.recalibrate.estimators import ArrayRecalibrator, RecalibratedClassifier, scorer
+from recalibrations import world
 
 
 @pytest.mark.slow
@@ -38,13 +39,22 @@ def test_a_recalibrated_classifier_meets_the_checks_of_scikit_learn() -> None:
     assert sum(one["status"] == "passed" for one in results) > 30
 
 
-def test_classes_keep_their_names_and_methods_may_be_joined() -> None:
-    X, y = load_iris(return_X_y=True)
-    names = np.array(["a", "b", "c"])[y]
-    model = RecalibratedClassifier(GaussianNB(), "vector+temperature", cv=3).fit(X, names)
-    assert model.predict_proba(X).shape == (150, 3)
-    assert set(model.predict(X)) == {"a", "b", "c"}
-    assert clone(model).get_params()["recalibration"] == "vector+temperature"
+def test_arrays_of_probabilities_and_logits() -> None:
+    probs, labels = world(600)
+    names = np.array(["a", "b", "c"])[labels]
+    own = cr.recalibrate.TemperatureScaling().fit(probs[:400], labels[:400])
+    model = ArrayRecalibrator().fit(probs[:400], names[:400])
+    assert np.allclose(model.predict_proba(probs[400:]), own.apply(probs[400:]).probs)
+    assert set(model.predict(probs[400:])) <= {"a", "b", "c"}
+    logits = ArrayRecalibrator(input="logits").fit(np.log(probs[:400]), names[:400])
+    assert logits.recalibration_.temperature == pytest.approx(own.temperature, rel=1e-9)
+    weighted = ArrayRecalibrator("vector+temperature").fit(probs, names, sample_weight=np.ones(600))
+    assert weighted.predict_proba(probs).shape == (600, 3)
+    assert clone(model).get_params() == model.get_params()
+    with pytest.raises(cr.InputError, match=r"one column per class of `y` \(2\); got 3"):
+        ArrayRecalibrator().fit(probs[labels < 2], labels[labels < 2])
+    with pytest.raises(cr.InputError, match="`input` must be one of"):
+        ArrayRecalibrator(input="scores").fit(probs, names)
 
 
 def test_out_of_fold_recalibration_lowers_the_log_loss() -> None:
