@@ -40,6 +40,8 @@ def main() -> int:
     code = board_runs.digest(CODE)
     known = read(asked, code)
     rows = [row for row in board.ROWS if asked.only in row.key]
+    if not rows:
+        sys.exit(f"No row has {asked.only!r} in its name.")
     tasks = [task for row in rows for task in tasks_of(row, asked.runs)]
     waiting = [task for task in board_runs.part_of(tasks, asked.part) if is_missing(task, known)]
     left = board_runs.run_tasks(run, waiting, asked, code)

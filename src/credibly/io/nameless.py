@@ -94,6 +94,8 @@ def kind_of_lone(content: Content, options: ReadOptions) -> str:
         rule, remedy = "have at least one row", "Check the file."
     elif array.shape[-1] == 1 and kind in (None, "probs"):
         rule, remedy = "have one column per class", "One column must be the probability of class 1."
+        if array.shape[1:] == (2, 1):
+            remedy = _CLAIM
     if rule:
         raise InputError("predictions", f"must {rule}", f"got {shape}", remedy)
     if kind is None:
@@ -108,10 +110,7 @@ def kind_of_lone(content: Content, options: ReadOptions) -> str:
                     "of sets `in_set_CLASS`, with 0 and 1."
                 )
             elif all(any(map(end.search, content.classes or ())) for end in ENDS):
-                remedy = Remedy(
-                    "For intervals of a real value that claim to contain 90 %, use `claimed=0.9`.",
-                    "For intervals of a real value that claim to contain 90 %, use `--claimed 0.9`.",
-                )
+                remedy = _CLAIM
             raise InputError(
                 "predictions",
                 "must be rows of probabilities if no kind is given",
@@ -234,6 +233,10 @@ def _axis_of_classes(array: Array) -> int | None:
     return None
 
 
+_CLAIM = Remedy(
+    "For intervals of a real value that claim to contain 90 %, use `claimed=0.9`.",
+    "For intervals of a real value that claim to contain 90 %, use `--claimed 0.9`.",
+)
 _CLASS_0 = ("0", "neg", "negative", "no", "false")
 """What a column of the class that everybody counts as 0 is named after."""
 

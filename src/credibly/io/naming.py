@@ -96,7 +96,13 @@ def _turn_into_roles(content: Content, options: ReadOptions, labels: dict[str, A
 
 
 def _split_ends(content: Content) -> None:
-    """Take columns such as `lo` and `hi` as ends; they would be classes if no coverage were claimed."""
+    """Take columns `lo` and `hi`, or an array (n, 2, 1), as ends; without a claim they would be classes."""
+    arrays = content.arrays
+    for pairs in [name for name in arrays if name not in ROLES and arrays[name].shape[1:] == (2, 1)][:1]:
+        content.note(f"{described({pairs: arrays[pairs]})} is read as `lower` and `upper`")
+        both = arrays.pop(pairs)
+        arrays |= {"lower": both[:, 0, 0], "upper": both[:, 1, 0]}
+        content.lone = None
     names = list(content.classes or ())
     ends = [[name for name in names if end.search(name)] for end in ENDS]
     if content.lone != "columns" or [len(found) for found in ends] != [1, 1]:

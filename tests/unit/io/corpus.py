@@ -1204,6 +1204,16 @@ row(
     number=HELD3,
     said="--claimed 0.9",
 )
+PAIRS = np.stack([ENDS["lower"], ENDS["upper"]], axis=-1)[:, :, None]  # as MAPIE returns them
+row(
+    S,
+    "npz of any array (n, 2, 1), `y`",
+    npz({"claimed": 0.9}, y_pis=PAIRS, y=REAL),
+    number=HELD,
+    note="y_pis (40, 2, 1) float64 is read as `lower` and `upper`",
+    said="--claimed 0.9",
+)
+row(S, "npz of any array (n, 2, 1), `y`", npz(y_pis=PAIRS, y=REAL), refused="claim to contain 90 %")
 row(
     S,
     "`lower, upper, y`",
