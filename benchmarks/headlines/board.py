@@ -27,6 +27,7 @@ import known
 import later
 import latest
 import numpy as np
+from scipy.special import stdtr
 from scipy.stats import binom
 from worlds import LEVELS, Draw, Truth, World
 
@@ -69,8 +70,8 @@ def run(world: World, seed: int) -> dict[str, Any]:
         low, high = found.effect.interval
         size = true_size(_fresh(world, 1 if world.real else FOR_SIZES), found.effect.claim)
         row["covered"] = float(low - 1e-9 <= size <= high + 1e-9)
-    row["gain"] = max(_gained(world, drawn, found), -1.0)
-    return row
+    gain = _gained(world, drawn, found)
+    return row if np.isnan(gain) else row | {"gain": max(gain, -1.0)}
 
 
 def _points(world: World, found: Diagnosis) -> bool:
@@ -116,12 +117,14 @@ def _true_real_size(fresh: Draw, claim: Claim, keep: Any) -> float:
         return float((mu - y.mean(axis=1)).mean())
     if claim.measure in ("coverage", "tail", "skew", "quantile"):
         assert claim.level is not None
-        if claim.measure == "quantile":
-            return float((y <= np.asarray(stated.quantile([claim.level]))).mean() - claim.level)
         labels = np.asarray(fresh.labels)[keep]
+        if claim.measure == "quantile":
+            return float((labels <= np.asarray(stated.quantile([claim.level]))[:, 0]).mean() - claim.level)
         low, high = (1.0 - claim.level) / 2.0, (1.0 + claim.level) / 2.0
-        if isinstance(stated, cr.Samples) and claim.measure == "coverage":
-            return _missed_by_draws(stated, labels, low, high)
+        if isinstance(stated, cr.Samples) and claim.measure == "tail":
+            return _missed_in_tails(stated, labels, low, high)
+        if isinstance(stated, cr.Samples):
+            return _missed_by_draws(stated, labels, low, high, claim.measure)
         ends = np.asarray(stated.quantile([low, high]))
         if claim.measure == "tail":  # beyond the levels of the shape
             return float(claim.level - ((labels >= ends[:, 0]) & (labels <= ends[:, 1])).mean())
@@ -138,12 +141,26 @@ def _true_real_size(fresh: Draw, claim: Claim, keep: Any) -> float:
     return 1.0 - float((log * np.log(s)).sum() / (log * log).sum())
 
 
-def _missed_by_draws(stated: Any, labels: Any, low: float, high: float) -> float:
-    """Return how much more of the places among all draws lie between two levels than of those of labels."""
+def _missed_by_draws(stated: Any, labels: Any, low: float, high: float, measure: str) -> float:
+    """Return how much more of the places among all draws lie between two levels than of those of labels.
+
+    For skewness, how much more places of labels lie below the levels than above.
+    """
     drawn = np.asarray(stated.values)
     each = (np.arange(drawn.shape[1] + 1) + 0.5) / (drawn.shape[1] + 1)
-    inside = (each >= low) & (each <= high)
-    return float(inside.mean() - inside[(drawn < labels[:, None]).sum(axis=1)].mean())
+    places = each[(drawn < labels[:, None]).sum(axis=1)]
+    if measure == "skew":
+        return float((places < low).mean() - (places > high).mean())
+    return float(((each >= low) & (each <= high)).mean() - ((places >= low) & (places <= high)).mean())
+
+
+def _missed_in_tails(stated: Any, labels: Any, low: float, high: float) -> float:
+    """Return how many labels lie outside far levels of normal draws, of which a few show mean and spread."""
+    drawn = np.asarray(stated.values)
+    m = drawn.shape[1]
+    z = (labels - drawn.mean(axis=1)) / (drawn.std(axis=1, ddof=1) * np.sqrt(1.0 + 1.0 / m))
+    places = stdtr(m - 1, z)
+    return float(high - low - ((places >= low) & (places <= high)).mean())
 
 
 def _gained(world: World, drawn: Draw, found: Diagnosis) -> float:
@@ -186,6 +203,8 @@ def _gained_pinball(fresh: Draw, before: Any, after: Any) -> float:
         return float(np.maximum(levels * apart, (levels - 1.0) * apart).mean())
 
     lost = loss(before.quantile(levels)), loss(after.quantile(levels)), loss(ideal)
+    if lost[2] >= lost[0]:  # quantiles of few draws gain nothing by the right spread
+        return float("nan")
     return (lost[0] - lost[1]) / max(lost[0] - lost[2], 1e-9)
 
 

@@ -577,7 +577,7 @@ REALS = [
     World(
         "real rounded, shift -0.35",
         1500,
-        reals(lambda m, s, g: np.round(m - 0.35), lambda m, s, g: np.sqrt(s**2 + 1 / 12)),
+        reals(lambda m, s, g: m - 0.35, lambda m, s, g: np.sqrt(s**2 + 1 / 12), kind="rounded"),
         ("shift",),
         direction=-1,
     ),

@@ -403,6 +403,8 @@ def reals(
             drawn = (predictions.values - stated[0][:, None]) / stated[1][:, None]
             drawn = drawn if error is _normal else np.interp(ndtr(drawn), LEVELS, shape)
             ideal = cr.Samples(m[:, None] + s[:, None] * drawn)
+        if kind == "rounded":  # no repair knows what was rounded off
+            ideal = cr.Gaussian(m + np.round(stated[0]) - stated[0], stated[1])
         groups = None if group is None else {"store": group}
         return Draw(predictions, m + s * luck, Truth(m, s, shape, ideal), groups, clusters)
 
@@ -436,7 +438,7 @@ def _as_real_kind(kind: str, rng: np.random.Generator, mu: Any, sd: Any) -> Any:
         apart *= 0.5 / apart.std(axis=1, keepdims=True)
         own = np.repeat(np.sqrt(0.75) * sd[:, None], 5, axis=1)
         return cr.Gaussian(mu[:, None] + sd[:, None] * apart, own)
-    return cr.Gaussian(mu, sd)
+    return cr.Gaussian(np.round(mu) if kind == "rounded" else mu, sd)
 
 
 def student(df: float) -> Callable[[np.random.Generator, int], Any]:
