@@ -58,7 +58,6 @@ LIST_ROWS = [
         truth,
         judged(k, known, sharpness),
         frozenset({"set"}),
-        share=0.3 if k == 50 else 1.0,
         few=0 if k == 50 else 2,
     )
     for k, known in SIZES

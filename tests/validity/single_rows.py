@@ -185,10 +185,12 @@ def gaussians(
 
 
 def all_real_statistics(n: int, spread: float = 1.0) -> Callable[[int], Numbers]:
+    tested = [name for name in REAL_STATISTICS if name != "sharpness"]  # which no label changes
+
     def run(seed: int) -> Numbers:
         given, labels = gaussians(np.random.default_rng([3, seed]), n, False, spread)
         return components(
-            cr.calibration_test(given, labels, statistics=REAL_STATISTICS, n_resamples=REPLICATES, rng=seed)
+            cr.calibration_test(given, labels, statistics=tested, n_resamples=REPLICATES, rng=seed)
         )
 
     return run
