@@ -93,7 +93,7 @@ def test_tests_have_rows_of_both_hypotheses(name: str) -> None:
 
 
 def test_every_statistic_has_a_row() -> None:
-    """Those of classes and of real values are tested at once; each must be among them, if labels change it."""
+    """Those of classes and of real values are tested at once; each that labels change must be among them."""
     rows = {row.world: row for row in ROWS if row.test == "calibration_test"}
     assert set(rows["calibrated"].run(0)) == {*CLASS_STATISTICS, "omnibus"}
     tested = {*REAL_STATISTICS, "omnibus"} - {"sharpness"}
