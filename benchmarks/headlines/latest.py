@@ -365,12 +365,7 @@ REALS = [
 ]
 
 MENDED = [
-    World(
-        "calibrated k2 fraud 2 decimals",
-        5000,
-        classes(2, shape=fraud, decimals=2),
-        impossible="two decimals cannot state such a model: where they say 0.01, 0.0085 happens",
-    ),
+    World("calibrated k2 fraud 2 decimals", 5000, classes(2, shape=fraud, decimals=2)),
     World(
         "2 decimals, temperature 1.6 k10 uneven",
         4000,

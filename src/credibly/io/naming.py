@@ -98,7 +98,8 @@ def _turn_into_roles(content: Content, options: ReadOptions, labels: dict[str, A
 def _split_ends(content: Content) -> None:
     """Take columns `lo` and `hi`, or an array (n, 2, 1), as ends; without a claim they would be classes."""
     arrays = content.arrays
-    for pairs in [name for name in arrays if name not in ROLES and arrays[name].shape[1:] == (2, 1)][:1]:
+    pairs = next((name for name in arrays if name not in ROLES and arrays[name].shape[1:] == (2, 1)), None)
+    if pairs is not None:
         content.note(f"{described({pairs: arrays[pairs]})} is read as `lower` and `upper`")
         both = arrays.pop(pairs)
         arrays |= {"lower": both[:, 0, 0], "upper": both[:, 1, 0]}

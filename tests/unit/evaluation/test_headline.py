@@ -681,3 +681,15 @@ def test_sets_whose_class_is_never_stated_often_enough_are_in_conflict() -> None
     found = cr.evaluate(predictions, np.zeros(400, dtype=int), **CHEAP)
     assert found.headline.word == "conflict"
     assert "class 0 occurs more often than any distribution in the set says" in of(found, "spread").sentence
+
+
+@pytest.mark.slow
+def test_means_and_spreads_that_are_both_off_are_both_in_the_headline() -> None:
+    rng = np.random.default_rng(12)
+    mean = 3 * rng.normal(size=1500)
+    found = cr.evaluate(cr.Gaussian(mean + 0.5, np.full(1500, 0.6)), mean + rng.normal(size=1500), rng=0)
+    headline = str(found.headline)
+    assert "Predictions are too high by" in headline
+    assert "With that put right, its 90 % intervals contain" in headline
+    alone = cr.evaluate(cr.Gaussian(mean + 0.5, np.ones(1500)), mean + rng.normal(size=1500), rng=0)
+    assert "With that put right" not in str(alone.headline)
