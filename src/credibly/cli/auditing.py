@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 from credibly.calls.options import AUDITED, N_RESAMPLES, SEED
 from credibly.cli.numbers import LEVEL, leave, require_gate
-from credibly.cli.output import Cell, Output, TextTable, progress, rounded, stage, with_flags
+from credibly.cli.output import Output, TextTable, progress, rounded, row_of, stage, with_flags
 from credibly.cli.reading import opened
 from credibly.cli.typed import Typed
 from credibly.hypotests import audit
@@ -27,13 +25,12 @@ COLUMNS = (
     "verdict",
     "explained_by",
 )
-PAIRS = frozenset({"interval"})
 
 
-def audit_file(typed: Typed) -> None:
+def audit_file(typed: Typed, output: Output) -> None:
     """Is it calibrated for everyone? Audit all groups."""
     require_gate(typed)
-    output, margin = Output(typed.json, typed.quiet), typed.margin
+    margin = typed.margin
     with opened(typed.file, typed, output) as data, progress(quiet=output.quiet) as tell:
         whole = data.loaded()
         result = audit(
@@ -70,16 +67,11 @@ def _show(result: AuditResult, output: Output) -> None:
         lines = ((f"{group.group} (n = {group.n})", _group_line(group)) for group in result.findings)
         output.pairs([(result.verdict(), result.headline), *lines])
     else:
-        output.table(TextTable(COLUMNS, [_row(group) for group in result.groups], PAIRS))
+        rows = [row_of(COLUMNS, group, interval=(group.low, group.high)) for group in result.groups]
+        output.table(TextTable(COLUMNS, rows))
     output.notes(map(with_flags, result.notes))
 
 
 def _group_line(group: AuditGroup) -> str:
     ends = f"{100 * group.low:+.1f} to {100 * group.high:+.1f} points"
     return f"{group.words} (simultaneous interval {ends}, adjusted p = {rounded(group.adjusted_pvalue)})"
-
-
-def _row(group: AuditGroup) -> tuple[Cell, ...]:
-    fields = {field.name: getattr(group, field.name) for field in dataclasses.fields(group)}
-    fields["interval"] = (group.low, group.high)
-    return tuple(fields[name] for name in COLUMNS)

@@ -15,19 +15,18 @@ from credibly._arrays.errors import FileError, InputError, one_of
 from credibly._arrays.namespace import to_host
 from credibly._arrays.notes import unsaid, without_warnings
 from credibly.calls.options import DRAWS, FOLDS, STATISTIC
-from credibly.cli.output import Cell, Output, TextTable, progress, stage, with_flags
-from credibly.cli.reading import labelled, read, require_elsewhere
+from credibly.cli.output import Output, TextTable, progress, row_of, stage, with_flags
+from credibly.cli.reading import labelled, read, require_elsewhere, require_new_file
 from credibly.cli.typed import Typed
 from credibly.evaluation import evaluate
-from credibly.io import labels_beside, require_target, require_writable, save
+from credibly.io import require_writable, save
 from credibly.predictions import Confidence, Counts, Dataset, Intervals
 from credibly.predictions.confidence import OUTCOMES
 from credibly.recalibrate import Recalibration, recalibration_report
 from credibly.recalibrate import load as load_recalibration
 from credibly.recalibrate.files import named_recalibration, names_for
 from credibly.results.estimates import interval_of
-from credibly.results.recalibration import Change, RecalibrationReport
-from credibly.results.tests import HypotestResult
+from credibly.results.recalibration import RecalibrationReport
 
 COLUMNS = (
     "method",
@@ -47,9 +46,9 @@ _WITHOUT_META = (".csv", ".tsv")
 """Tables of text, which have no place for what was done to the predictions."""
 
 
-def fit_file(typed: Typed) -> None:
+def fit_file(typed: Typed, output: Output) -> None:
     """Fit a recalibration on predictions and labels."""
-    output, out, seed = Output(typed.json, typed.quiet), typed.out, typed.rng
+    out, seed = typed.out, typed.rng
     chosen = None if typed.method is None else named_recalibration(typed.method)
     require_elsewhere(out, typed.file, typed.labels)
     require_writable(out, overwrite=typed.overwrite)
@@ -99,14 +98,10 @@ def _beside(data: Dataset, out: Path) -> Any:
     return {name: column for name, column in {**groups, **data.others}.items() if column is not None}
 
 
-def apply_file(typed: Typed) -> None:
+def apply_file(typed: Typed, output: Output) -> None:
     """Apply a fitted recalibration to other predictions."""
-    output, recalibration, out = Output(typed.json, typed.quiet), typed.recalibration, typed.out
-    files = (typed.file, typed.labels, recalibration)
-    require_elsewhere(out, *files)
-    if out.suffix.lower() == ".npy":
-        require_elsewhere(labels_beside(out), *files)
-    require_target(out, overwrite=typed.overwrite)
+    recalibration, out = typed.recalibration, typed.out
+    require_new_file(typed, typed.file, recalibration)
     if recalibration.suffix != ".json" and Path(typed.file).suffix == ".json":
         raise FileError(
             f"'{recalibration}'",
@@ -142,9 +137,9 @@ def apply_file(typed: Typed) -> None:
     output.notes(map(with_flags, made.notes))
 
 
-def compare_file(typed: Typed) -> None:
+def compare_file(typed: Typed, output: Output) -> None:
     """Compare statistics before and after, on held-out folds."""
-    output, methods = Output(typed.json, typed.quiet), typed.methods
+    methods = typed.methods
     data = _answers(labelled(typed.file, typed, output), output)
     by_group = typed.groups is not None
     if by_group and methods is not None and not any(named_recalibration(m).takes_groups for m in methods):
@@ -229,29 +224,16 @@ def _features(chosen: Recalibration, features: Any) -> Any:
 
 
 def _table(report: RecalibrationReport) -> TextTable:
-    rows = [
-        (name, *_row(change)) for name, method in report.methods.items() for change in method.changes.values()
-    ]
-    return TextTable(COLUMNS, rows, frozenset({"interval"}))
-
-
-def _row(change: Change) -> tuple[Cell, ...]:
-    difference = change.difference
-    return (
-        change.name,
-        change.before.value,
-        change.after.value,
-        difference.value,
-        difference.stderr,
-        interval_of(difference),
-        _pvalue(change.test_before),
-        _pvalue(change.test_after),
-        difference.n,
-    )
-
-
-def _pvalue(result: HypotestResult | None) -> float | None:
-    return None if result is None else result.deciding_pvalue
+    rows = []
+    for name, method in report.methods.items():
+        for change in method.changes.values():
+            cells = {"method": name, "statistic": change.name, "interval": interval_of(change.difference)}
+            for side in ("before", "after"):
+                test = getattr(change, f"test_{side}")
+                pvalue = None if test is None else test.deciding_pvalue
+                cells |= {side: getattr(change, side).value, f"pvalue_{side}": pvalue}
+            rows.append(row_of(COLUMNS, change.difference, difference=change.difference.value, **cells))
+    return TextTable(COLUMNS, rows)
 
 
 @contextmanager

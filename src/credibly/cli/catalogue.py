@@ -25,9 +25,8 @@ SUBJECTS = frozenset({"predictions", "models", "decisions", "sets", "counts"})
 COLUMNS = ("name", "kind", "room", "tail", "labels", "settings", "reference", "summary")
 
 
-def list_names(typed: Typed) -> None:
+def list_names(typed: Typed, output: Output) -> None:
     """Every statistic, test and measure, with its reference."""
-    output = Output(typed.json, typed.quiet)
     entries = [*map(_statistic, registered().values()), *map(_function, functions())]
     if output.as_json:
         output.json({"schema_version": SCHEMA_VERSION, "type": "Catalogue", "entries": entries})

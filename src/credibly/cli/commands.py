@@ -59,14 +59,14 @@ class VerbCommand(click.Command):
 
     def invoke(self, ctx: click.Context) -> None:
         """Load the verb and run it."""
+        from credibly.cli.output import Output, sentence  # loads NumPy, as verbs do
         from credibly.cli.typed import Typed
 
         module, _, name = self.verb.home.partition(":")
+        typed = Typed(self.words, self.verb, ctx.params)
         try:
-            getattr(import_module(f"credibly.cli.{module}"), name)(Typed(self.words, self.verb, ctx.params))
+            getattr(import_module(f"credibly.cli.{module}"), name)(typed, Output(typed.json, typed.quiet))
         except CrediblyError as error:
-            from credibly.cli.output import sentence  # loads NumPy, as the verb did
-
             raise Refused(sentence(error)) from error  # while it is known which verb has which flags
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

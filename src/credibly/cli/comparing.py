@@ -14,7 +14,7 @@ from credibly._arrays.errors import InputError
 from credibly._arrays.namespace import is_array, to_host
 from credibly._arrays.notes import unsaid
 from credibly.calls.options import DRAWS, MEASURE, STATISTIC, TRADEOFF
-from credibly.cli.output import Cell, Output, TextTable, progress, with_flags
+from credibly.cli.output import Cell, Output, TextTable, progress, row_of, with_flags
 from credibly.cli.reading import engine, in_chunks, read, require_elsewhere, scanned
 from credibly.cli.typed import Typed
 from credibly.evaluation import (
@@ -46,11 +46,11 @@ COLUMNS = (
 )
 
 
-def compare_files(typed: Typed) -> None:
+def compare_files(typed: Typed, output: Output) -> None:
     """Compare models: faults, ranking, ties, paired differences."""
-    output, out = Output(typed.json, typed.quiet), typed.out
+    out = typed.out
     if out is not None:
-        require_place(typed, out)
+        require_place(typed, out, *typed.files)
     settings = typed.of((TRADEOFF, MEASURE, STATISTIC, *DRAWS))
     comparison = run_comparison(typed, output, settings)
     if out is not None:
@@ -58,9 +58,9 @@ def compare_files(typed: Typed) -> None:
     _print(comparison, output, out)
 
 
-def require_place(typed: Typed, out: Path) -> None:
+def require_place(typed: Typed, out: Path, *files: str) -> None:
     """Raise unless a report of these files can be written to `out`, which must not be one of them."""
-    require_elsewhere(out, *typed.files, typed.labels)
+    require_elsewhere(out, *files, typed.values.get("labels"))
     require_writable(out, overwrite=typed.overwrite or is_report(out))
 
 
@@ -190,8 +190,7 @@ def _table(comparison: Comparison) -> TextTable:
         columns, rows = ("statistic", *COLUMNS[1:7]), score_rows(comparison.ranking)
     else:
         rows = standing_rows(comparison.ranking)
-    cells = [tuple(getattr(row, name) for name in columns) for row in rows]
-    return TextTable(columns, cells, frozenset({"interval"}))
+    return TextTable(columns, [row_of(columns, row) for row in rows])
 
 
 def _names(files: Sequence[str]) -> list[str]:

@@ -10,17 +10,16 @@ from click.exceptions import Exit
 from credibly._arrays.errors import CrediblyError
 from credibly.cli import codes
 from credibly.cli.output import Output, TextTable, sentence, with_flags
-from credibly.cli.reading import read, require_elsewhere
+from credibly.cli.reading import read, require_new_file
 from credibly.cli.typed import Typed
-from credibly.io import Inspection, inspect, labels_beside, require_target, save
+from credibly.io import Inspection, inspect, labels_beside, save
 from credibly.statistics import registered
 
 COLUMNS = ("file", "what", "value")
 
 
-def inspect_files(typed: Typed) -> None:
+def inspect_files(typed: Typed, output: Output) -> None:
     """Show shapes, kind, axes and problems, and what can be computed."""
-    output = Output(typed.json, typed.quiet)
     reading = typed.said
     entries: list[dict[str, Any]] = []
     rows: list[tuple[str, str, str]] = []
@@ -47,13 +46,10 @@ def inspect_files(typed: Typed) -> None:
         raise Exit(codes.BAD_INPUT)
 
 
-def convert_file(typed: Typed) -> None:
+def convert_file(typed: Typed, output: Output) -> None:
     """Convert predictions and labels to another format."""
-    output, out = Output(typed.json, typed.quiet), typed.out
-    require_elsewhere(out, typed.file, typed.labels)
-    if out.suffix.lower() == ".npy":
-        require_elsewhere(labels_beside(out), typed.file, typed.labels)
-    require_target(out, overwrite=typed.overwrite)
+    out = typed.out
+    require_new_file(typed, typed.file)
     data = read(typed.file, typed, output)
     written = save(out, data, overwrite=typed.overwrite)
     files = {"written": str(written)}

@@ -25,12 +25,10 @@ from credibly.results.monitor import MonitorResult
 AT_ONCE = 10_000
 """Rows after which the state is saved."""
 COLUMNS = ("what", "stated", "observed", "interval")
-PAIRS = frozenset({"interval"})
 
 
-def monitor_file(typed: Typed) -> None:
+def monitor_file(typed: Typed, output: Output) -> None:
     """Is it still right? Watch a growing file."""
-    output = Output(typed.json, typed.quiet)
     for target in (typed.state, typed.out, typed.metrics):
         if target is not None:
             require_elsewhere(target, typed.file, typed.labels)
@@ -183,5 +181,5 @@ def _show(result: MonitorResult, output: Output) -> None:
         ]
         rows = [*((name, None, value, None) for name, value in facts), *rows]
     rows += [(f"e-value of group {group.name}", None, group.evalue, None) for group in result.groups]
-    output.table(TextTable(COLUMNS, rows, PAIRS))
+    output.table(TextTable(COLUMNS, rows))
     output.notes(map(with_flags, result.notes))

@@ -12,7 +12,7 @@ from credibly._arrays.errors import InputError
 from credibly._arrays.notes import unsaid
 from credibly.calls.options import DEFAULT_MARGIN, DRAWS, RECALIBRATE, STATISTIC
 from credibly.cli import codes
-from credibly.cli.output import Cell, Output, TextTable, progress, with_flags
+from credibly.cli.output import Cell, Output, TextTable, progress, row_of, with_flags
 from credibly.cli.reading import opened
 from credibly.cli.typed import Typed
 from credibly.evaluation import Evaluation, Headline, NumberRow, evaluate, number_rows
@@ -41,14 +41,12 @@ ESTIMATE_COLUMNS = (
     "adjusted_pvalue",
     "verdict",
 )
-PAIRS = frozenset({"interval", "acceptance"})
 SPLIT = ("brier", "crps")
 """Losses that are split into parts."""
 
 
-def evaluate_file(typed: Typed) -> None:
+def evaluate_file(typed: Typed, output: Output) -> None:
     """Findings, and all numbers with intervals."""
-    output = Output(typed.json, typed.quiet)
     require_gate(typed)
     with opened(typed.file, typed, output) as data:
         evaluation = run(data, typed, output, [typed.file])
@@ -122,13 +120,8 @@ def test_cells(result: HypotestResult[Any], columns: Iterable[str], **beside: Ce
         "value": result.statistic,
         "acceptance": result.acceptance_region,
         "verdict": result.verdict(LEVEL),
-        **beside,
     }
-    details = result.details
-    rest = {
-        name: getattr(result, name, getattr(details, name, None)) for name in columns if name not in named
-    }
-    return tuple((named | rest)[name] for name in columns)
+    return row_of(columns, result, result.details, **(named | beside))
 
 
 def require_gate(typed: Typed) -> None:
@@ -216,7 +209,7 @@ def _estimates(evaluation: Evaluation) -> TextTable:
         titled = number.statistic if evaluation.claims is not None else f"{number.statistic}, one rater"
         name = names.get(place, titled)
         rows.append(_number(dataclasses.replace(number, statistic=name), None))
-    return TextTable(ESTIMATE_COLUMNS, rows, PAIRS)
+    return TextTable(ESTIMATE_COLUMNS, rows)
 
 
 def _parts_of_loss(numbers: Iterable[NumberRow]) -> list[NumberRow]:
@@ -234,8 +227,7 @@ def _parts_of_loss(numbers: Iterable[NumberRow]) -> list[NumberRow]:
 
 
 def _number(number: NumberRow, group: str | None) -> tuple[Cell, ...]:
-    tested = (number.acceptance_region, number.pvalue, number.adjusted_pvalue, number.verdict)
-    return (group, number.statistic, number.value, number.stderr, number.interval, number.n, *tested)
+    return row_of(ESTIMATE_COLUMNS, number, group=group, acceptance=number.acceptance_region)
 
 
 def _why_nothing(evaluation: Evaluation) -> str:

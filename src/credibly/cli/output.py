@@ -56,6 +56,9 @@ def flags_of(rows: Iterable[Option]) -> dict[str, str]:
 FLAGS = flags_of(row for verb in VERBS.values() for row in verb.rows)
 """Arguments of the library, and the flags they are in some verb."""
 
+PAIRS = frozenset({"interval", "acceptance", "pvalue_interval"})
+"""Columns that hold intervals, whatever the table is about."""
+
 MOST_ROWS = 100
 """Rows that an error lists; who needs more of them has another problem."""
 
@@ -69,7 +72,7 @@ class TextTable:
 
     columns: tuple[str, ...]
     rows: Sequence[Sequence[Cell]]
-    pairs: frozenset[str] = frozenset()
+    pairs: frozenset[str] = PAIRS
 
     def to_tsv(self) -> str:
         """Return tab-separated text in full precision, header first."""
@@ -91,6 +94,12 @@ class TextTable:
         """Return the table with these columns only."""
         places = [self.columns.index(name) for name in names]
         return TextTable(names, [[row[place] for place in places] for row in self.rows], self.pairs)
+
+
+def row_of(columns: Iterable[str], *sources: object, **beside: Cell) -> tuple[Cell, ...]:
+    """Return a row: a cell is given by name, or an attribute of the first source that has it, or empty."""
+    held = {name: next((at for at in sources if hasattr(at, name)), None) for name in columns}
+    return tuple(beside[name] if name in beside else getattr(at, name, None) for name, at in held.items())
 
 
 @dataclasses.dataclass(frozen=True)

@@ -36,10 +36,9 @@ COLUMNS = (
     "verdict",
 )
 SHOWN = ("hypothesis", "statistic", "value", "acceptance", "side", "pvalue", "adjusted_pvalue", "verdict")
-PAIRS = frozenset({"acceptance", "pvalue_interval"})
 
 
-def check_file(typed: Typed) -> None:
+def check_file(typed: Typed, output: Output) -> None:
     """Posterior predictive checks."""
     if typed.fail_on == NOT_SHOWN:
         raise InputError(
@@ -48,7 +47,6 @@ def check_file(typed: Typed) -> None:
             "got it for `check`",
             "Use `credibly test --margin 0.02 --fail-on not-shown`.",
         )
-    output = Output(typed.json, typed.quiet)
     with opened(typed.file, typed, output) as data:
         check = _checked(data, typed, output)
     curve = None
@@ -63,7 +61,7 @@ def check_file(typed: Typed) -> None:
             test_cells(test, COLUMNS, hypothesis=name, side=test.details.direction, m=test.details.n_members)
             for name, test in _results(check, groups=not output.terminal)
         ]
-        output.table(TextTable(COLUMNS, rows, PAIRS), shown=SHOWN)
+        output.table(TextTable(COLUMNS, rows), shown=SHOWN)
         if output.terminal and check.factors:
             output.pairs(_group_counts(check), heading="Groups")
         words = [f"{part.name}: {part.hypothesis}" for part in check.hypotheses.values()]

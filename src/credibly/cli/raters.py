@@ -6,7 +6,7 @@ from typing import Any
 
 from credibly._arrays.errors import InputError
 from credibly._arrays.notes import without_warnings
-from credibly.cli.output import Cell, Output, TextTable, with_flags
+from credibly.cli.output import Cell, Output, TextTable, row_of, with_flags
 from credibly.cli.reading import in_memory, opened
 from credibly.cli.typed import Typed
 from credibly.predictions import Counts, Dirichlet, Ensemble, LabelCounts, Rows
@@ -19,15 +19,18 @@ from credibly.results.ignorance import Ignorance, RaterDetails
 from credibly.results.tests import HypotestResult
 
 COLUMNS = ("part", "class", "term", "value", "stderr", "interval", "plugin", "n")
-LOSS = ("expected", "irreducible", "epistemic", "calibration", "dispersion", "refinement")
-DISAGREEMENT = ("expected", "calibration", "refinement")
+TERMS = {
+    "loss": ("expected", "irreducible", "epistemic", "calibration", "dispersion", "refinement"),
+    "disagreement": ("expected", "calibration", "refinement"),
+}
+ALONE = {"loss": ("calibration_error", "dispersion_error"), "disagreement": ("predicted", "observed")}
 IGNORANCE = ("stated", "supported", "gap", "stated_share", "supported_share")
 MOST_CLASSES = 100
 
 
-def raters_file(typed: Typed) -> None:
+def raters_file(typed: Typed, output: Output) -> None:
     """Loss, disagreement, stated ignorance and agreement when there are several raters."""
-    output, weights = Output(typed.json, typed.quiet), typed.weights
+    weights = typed.weights
     with opened(typed.file, typed, output) as data:
         loss, pairs = _decomposed(data, typed.n_bins, weights)
         stated = _ignorance(data, typed)
@@ -46,38 +49,30 @@ def raters_file(typed: Typed) -> None:
             }
         )
         return
-    rows = [_row("loss", None, getattr(loss, name), getattr(loss.plugin, name).value) for name in LOSS]
-    rows += [
-        _row("loss", None, estimate, None) for estimate in (loss.calibration_error, loss.dispersion_error)
-    ]
-    rows += [
-        _row("disagreement", None, getattr(pairs, name), getattr(pairs.plugin, name).value)
-        for name in DISAGREEMENT
-    ]
-    rows += [_row("disagreement", None, estimate, None) for estimate in (pairs.predicted, pairs.observed)]
+    rows = []
+    parts: dict[str, Any] = {"loss": loss, "disagreement": pairs}
+    for part, found in parts.items():
+        rows += [
+            _row(part, getattr(found, name), plugin=getattr(found.plugin, name).value) for name in TERMS[part]
+        ]
+        rows += [_row(part, getattr(found, name)) for name in ALONE[part]]
     if stated is not None:
-        rows += [_row("ignorance", None, getattr(stated, name), None) for name in IGNORANCE]
+        rows += [_row("ignorance", getattr(stated, name)) for name in IGNORANCE]
     if people is not None:
         alphas = (people[0].krippendorff, people[0].fleiss)
-        rows += [_row("agreement", None, estimate, None) for estimate in alphas if estimate is not None]
+        rows += [_row("agreement", estimate) for estimate in alphas if estimate is not None]
     if not output.terminal:  # a person asks for classes with --json or a pipe
         k = len(loss.per_class.expected.value)
         names = [str(c) for c in range(k)] if data.example.classes is None else data.example.classes
         for place in range(min(k, MOST_CLASSES)):
-            rows += [_row("loss", names[place], getattr(loss.per_class, name)[place], None) for name in LOSS]
-            if pairs.per_class is not None:
-                rows += [
-                    _row("disagreement", names[place], getattr(pairs.per_class, name)[place], None)
-                    for name in DISAGREEMENT
-                ]
+            for part, found in parts.items():
+                terms = () if found.per_class is None else TERMS[part]
+                rows += [_row(part, getattr(found.per_class, name)[place], names[place]) for name in terms]
     verdicts = [] if stated is None else [(stated.verdict(), stated.sentence())]
     verdicts += [] if people is None else [(people[1].verdict(), people[1].sentence())]
     if output.terminal and verdicts:
         output.pairs(verdicts)
-    output.table(
-        TextTable(COLUMNS, rows, frozenset({"interval"})),
-        shown=("part", "term", "value", "interval", "plugin"),
-    )
+    output.table(TextTable(COLUMNS, rows), shown=("part", "term", "value", "interval", "plugin"))
     sentences = [] if output.terminal else [sentence for _, sentence in verdicts]
     output.notes(map(with_flags, dict.fromkeys((*sentences, *loss.notes, *pairs.notes))))
 
@@ -119,14 +114,8 @@ def _decomposed(data: Rows, n_bins: int, weights: str) -> tuple[LossDecompositio
         )
 
 
-def _row(part: str, name: str | None, estimate: Estimate, plugin: float | None) -> tuple[Cell, ...]:
-    return (
-        part,
-        name,
-        estimate.name,
-        estimate.value,
-        estimate.stderr,
-        interval_of(estimate),
-        plugin,
-        estimate.n,
-    )
+def _row(
+    part: str, estimate: Estimate, of_class: str | None = None, plugin: float | None = None
+) -> tuple[Cell, ...]:
+    named = {"part": part, "class": of_class, "term": estimate.name, "plugin": plugin}
+    return row_of(COLUMNS, estimate, interval=interval_of(estimate), **named)

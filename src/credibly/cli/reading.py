@@ -18,7 +18,7 @@ from credibly._arrays.namespace import memory_budget
 from credibly.calls.options import CHUNKS, STREAMING
 from credibly.cli.output import Output, with_flags
 from credibly.cli.typed import Typed
-from credibly.io import is_pattern, is_remote, load
+from credibly.io import is_pattern, is_remote, labels_beside, load, require_target
 from credibly.io.column_names import listed_names
 from credibly.io.extras import pip, require_module
 from credibly.predictions import Dataset, InMemory, Rows
@@ -69,6 +69,14 @@ def require_elsewhere(target: Path, *read_from: str | Path | None) -> None:
                 f"it is '{source}'",
                 "Choose another name to write to.",
             )
+
+
+def require_new_file(typed: Typed, *read_from: str | Path | None) -> None:
+    """Raise unless `save` can write what is read from these files to the file that was named."""
+    beside = [labels_beside(typed.out)] if typed.out.suffix.lower() == ".npy" else []
+    for target in (typed.out, *beside):
+        require_elsewhere(target, *read_from, typed.labels)
+    require_target(typed.out, overwrite=typed.overwrite)
 
 
 def in_chunks(file: str, typed: Typed) -> bool:

@@ -11,11 +11,11 @@ from credibly.calls.options import BY, DRAWS, FAIL_ON, MARGIN, RECALIBRATE, RELA
 from credibly.cli.comparing import comparison_remarks, require_place, run_comparison
 from credibly.cli.numbers import gated, is_shown, leave, remarks, require_gate, run
 from credibly.cli.output import Output
-from credibly.cli.reading import opened, require_elsewhere
+from credibly.cli.reading import opened
 from credibly.cli.typed import Typed
 from credibly.evaluation import Evaluation
 from credibly.io import demo as demo_data
-from credibly.io import is_remote, is_report, require_writable
+from credibly.io import is_remote
 from credibly.predictions import InMemory
 from credibly.results.base import SCHEMA_VERSION
 
@@ -26,9 +26,9 @@ _OF_ONE_FILE = (BY, STATISTIC, RECALIBRATE, MARGIN, RELATIVE_MARGIN, FAIL_ON)
 """Options that a comparison has no use for."""
 
 
-def report_files(typed: Typed) -> None:
+def report_files(typed: Typed, output: Output) -> None:
     """One self-contained HTML file: verdicts, numbers, figures."""
-    output, files = Output(typed.json, typed.quiet), typed.files
+    files = typed.files
     if len(files) > 1:
         for row in _OF_ONE_FILE:
             if typed.of([row]):
@@ -43,18 +43,17 @@ def report_files(typed: Typed) -> None:
     (file,) = files
     require_gate(typed)
     target = typed.out or _beside(file)
-    require_elsewhere(target, file, typed.labels)
-    require_writable(target, overwrite=typed.overwrite or is_report(target))
+    require_place(typed, target, file)
     with opened(file, typed, output) as data:
         evaluation = run(data, typed, output, files, out=str(target))
     _write(evaluation, target, typed.overwrite, output)
     leave(typed.fail_on, gated(evaluation, typed), shown=is_shown(evaluation))
 
 
-def demo(typed: Typed) -> None:
+def demo(typed: Typed, output: Output) -> None:
     """Report on bundled real predictions; no download."""
-    output, out = Output(typed.json, typed.quiet), typed.out
-    require_writable(out, overwrite=typed.overwrite or is_report(out))
+    out = typed.out
+    require_place(typed, out)
     data = demo_data(typed.model)
     output.notes(data.notes)
     evaluation = run(InMemory(data), typed, output, out=str(out))
@@ -72,7 +71,7 @@ def _beside(file: str, name: str | None = None) -> Path:
 
 def _compared(typed: Typed, target: Path, output: Output) -> None:
     """Write the comparison of several files; end with its path and its findings."""
-    require_place(typed, target)
+    require_place(typed, target, *typed.files)
     comparison = run_comparison(typed, output, typed.of(DRAWS), out=str(target))
     written = comparison.report(target, overwrite=typed.overwrite)
     if output.as_json:

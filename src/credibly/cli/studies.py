@@ -23,9 +23,9 @@ LISTED = ("name", "reference", "needs", "small", "full", "title")
 PARTS = "parts"
 
 
-def study_named(typed: Typed) -> None:
+def study_named(typed: Typed, output: Output) -> None:
     """Rerun the papers' experiments."""
-    output, name, size, workers = Output(typed.json, typed.quiet), typed.name, typed.size, typed.workers
+    name, size, workers = typed.name, typed.size, typed.workers
     studies = installed_studies()
     if name == "list":
         _list(studies, output)

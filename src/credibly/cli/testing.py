@@ -47,7 +47,6 @@ COLUMNS = (
     "n_resamples",
     "verdict",
 )
-PAIRS = frozenset({"acceptance", "pvalue_interval"})
 BOUND_COLUMNS = ("statistic", "value", "upper", "margin", "pvalue", "n", "m", "verdict")
 _MOST_LISTED = 20
 _IN_WORDS = (WitnessDetails, WeightsDetails, EquivalenceDetails)
@@ -56,9 +55,8 @@ _IN_MEMORY = "needs all rows in memory"
 _SMALLER = "Test a file that fits into memory, or use `--weights mean` to test the mean of the set."
 
 
-def test_file(typed: Typed) -> None:
+def test_file(typed: Typed, output: Output) -> None:
     """Test calibration: could chance explain the gap?"""
-    output = Output(typed.json, typed.quiet)
     require_gate(typed)
     with opened(typed.file, typed, output) as data:
         if typed.margin is None and typed.relative_margin is None:
@@ -89,9 +87,8 @@ def test_file(typed: Typed) -> None:
     leave(typed.fail_on, words, shown=set(words) == {"no conflict found"})
 
 
-def plan_file(typed: Typed) -> None:
+def plan_file(typed: Typed, output: Output) -> None:
     """Say how many labels are needed, from predictions alone."""
-    output = Output(typed.json, typed.quiet)
     data = read(typed.file, typed, output)
     plan = plan_labels(data, level=1 - LEVEL, **typed.of(AIMS))
     if output.as_json:
@@ -225,4 +222,4 @@ def _table(results: Iterable[HypotestResult], answers: list[HypotestResult], mem
         test_cells(result, COLUMNS, m=members, **({} if id(result) in answering else no_verdict))
         for result in results
     ]
-    return TextTable(COLUMNS, rows, PAIRS)
+    return TextTable(COLUMNS, rows)

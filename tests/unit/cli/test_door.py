@@ -182,11 +182,11 @@ def test_apply_does_not_replace_its_calibration(credibly: Command, world: World,
 @pytest.mark.parametrize(
     ("look", "verb"),
     [
-        ("reports.require_writable", ("report", "p.npz", "--out", "out", *ONE)),
+        ("comparing.require_writable", ("report", "p.npz", "--out", "out", *ONE)),
         ("comparing.require_writable", ("compare", "p.npz", "e.npz", "--out", "out")),
         ("calibrate.require_writable", ("calibrate", "fit", "p.npz", "out", "--method", "temperature")),
-        ("calibrate.require_target", ("calibrate", "apply", "cal.json", "p.npz", "out.npz")),
-        ("files.require_target", ("convert", "p.npz", "out.npz")),
+        ("reading.require_target", ("calibrate", "apply", "cal.json", "p.npz", "out.npz")),
+        ("reading.require_target", ("convert", "p.npz", "out.npz")),
     ],
     ids=lambda one: one if isinstance(one, str) else one[0],
 )
