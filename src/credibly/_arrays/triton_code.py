@@ -47,31 +47,35 @@ def draw(
         low = (first_block + block + 1).to(tl.uint64)[:, None] + zero
         high = (first_replicate + replicate).to(tl.uint64)[None, :] + zero
         c0, c1, c2, c3 = _words(low, high, seed0, seed1, STREAM, M0, M1, STEP0, STEP1)
-        tied = tl.zeros((BLOCKS, REPLICATES), tl.int64)
+        tied = tl.zeros((BLOCKS, REPLICATES), tl.int32)
         at = replicate[None, :].to(tl.int64) * (4 * blocks) + 4 * block[:, None]
         for w in tl.static_range(4):
             word = c0 if w == 0 else (c1 if w == 1 else (c2 if w == 2 else c3))
+            piece0, piece1 = (word & 0xFFFF).to(tl.int32), ((word >> 16) & 0xFFFF).to(tl.int32)
+            piece2, piece3 = ((word >> 32) & 0xFFFF).to(tl.int32), (word >> 48).to(tl.int32)
+            row = block * 16 + 4 * w - lead
+            seen0, seen1 = (row >= 0) & (row < n), (row >= -1) & (row < n - 1)
+            seen2, seen3 = (row >= -2) & (row < n - 2), (row >= -3) & (row < n - 3)
             packed = tl.zeros((BLOCKS, REPLICATES), tl.int32)
-            for j in tl.static_range(4):
-                piece = ((word >> (16 * j)) & 0xFFFF).to(tl.int32)
-                row = block * 16 + (4 * w + j) - lead
-                seen = (row >= 0) & (row < n)
-                label = tl.zeros((BLOCKS, REPLICATES), tl.int32)
-                equal = tl.zeros((BLOCKS, REPLICATES), tl.int32)
-                floor_at = floors + row
-                for _ in range(STEPS):
-                    floor = tl.load(floor_at, mask=seen, other=1 << 20)[:, None]
-                    floor_at += n
-                    label += (piece > floor).to(tl.int32)
-                    equal |= (piece == floor).to(tl.int32)
-                packed |= label << (8 * j)
-                tied |= equal.to(tl.int64) << (4 * w + j)
+            equal = tl.zeros((BLOCKS, REPLICATES), tl.int32)
+            floor_at = floors + row
+            for _ in range(STEPS):  # four rows together: their loads overlap
+                floor0 = tl.load(floor_at, mask=seen0, other=1 << 20)[:, None]
+                floor1 = tl.load(floor_at + 1, mask=seen1, other=1 << 20)[:, None]
+                floor2 = tl.load(floor_at + 2, mask=seen2, other=1 << 20)[:, None]
+                floor3 = tl.load(floor_at + 3, mask=seen3, other=1 << 20)[:, None]
+                floor_at += n
+                packed += tl.where(piece0 > floor0, 1, 0) + tl.where(piece1 > floor1, 1 << 8, 0)
+                packed += tl.where(piece2 > floor2, 1 << 16, 0) + tl.where(piece3 > floor3, 1 << 24, 0)
+                equal |= tl.where(piece0 == floor0, 1, 0) | tl.where(piece1 == floor1, 2, 0)
+                equal |= tl.where(piece2 == floor2, 4, 0) | tl.where(piece3 == floor3, 8, 0)
+            tied |= equal << (4 * w)
             tl.store(words + at + w, packed, mask=inside)
         some = (tied != 0) & inside
         place = tl.atomic_add(number + tl.zeros((BLOCKS, REPLICATES), tl.int32), 1, mask=some)
         some = some & (place < most)
         tl.store(ties + place, block[:, None].to(tl.int64) * b + replicate[None, :], mask=some)
-        tl.store(ties + most + place, tied, mask=some)
+        tl.store(ties + most + place, tied.to(tl.int64), mask=some)
 
 
 @triton.jit(do_not_specialize=["first_block", "first_replicate", "seed0", "seed1"])
@@ -174,6 +178,7 @@ def cell_counts(
             inside = inside & (label == tl.load(events + row, mask=row < n, other=-1)[None, :])
         elif HAS_CELL:
             place = tl.load(cells + row[None, :].to(tl.int64) * columns + label, mask=inside, other=0)
+            place = place.to(tl.int32)
         else:
             place = label
         if HAS_PART:

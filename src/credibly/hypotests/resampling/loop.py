@@ -40,7 +40,6 @@ from credibly.statistics.protocol import Bound, Plan, State, Statistic
 
 _TILE_LABELS = 2**20
 _BYTES_PER_LABEL = 32  # a label, its uniform number and the temporaries of a statistic
-_BYTES_OF_LEAN = 2  # a label, and a copy behind the observed ones
 
 
 Finish = Callable[[Bound, State], Array]
@@ -154,7 +153,8 @@ class Wish:
         self.target, self.finishes = target, list(finishes)
         self.observed: State | None = None
         self.expected: State | None = None
-        self.values: list[list[HostArray]] = []
+        self.values: list[list[Array]] = []
+        """Of every tile and function; they stay on their device until all tiles are under way."""
 
     def add(self, target: Target) -> int:
         """Have the sums finished as another target wants; return which of the values are its own."""
@@ -167,11 +167,11 @@ class Wish:
             first = {name: np.asarray(to_host(value[:1, ...])) for name, value in state.items()}
             self.observed = State(first)
         self.bound = bound
-        self.values.append([to_host(finish(bound, state)) for finish in self.finishes])
+        self.values.append([finish(bound, state) for finish in self.finishes])
 
     def found(self, which: int = 0) -> Resampled:
         """Return what one of the functions found."""
-        values = np.concatenate([tile[which] for tile in self.values])
+        values = np.concatenate([to_host(tile[which]) for tile in self.values])
         return Resampled(self.bound, values, self.observed, self.expected)
 
 
@@ -268,8 +268,12 @@ def label_tiles(
         yield slice(0, 0), observed
         return
     with one_blas_thread():  # products of a few columns: starting a second thread costs more than it saves
-        for tile in tiles(reps.stop - reps.start, replicates_per_tile(observed, drawing, lean)):
-            part = slice(reps.start + tile.start, reps.start + tile.stop)
+        size, begin = replicates_per_tile(observed, drawing, lean), reps.start
+        while begin < reps.stop:
+            # where labels are all there is, the first tile leaves room for its copy behind the observed ones
+            fits = max(1, size // 2) if lean and begin == 0 else size
+            part = slice(begin, min(begin + fits, reps.stop))
+            begin = part.stop
             yield part, with_observed(observed, drawing, part)
 
 
@@ -281,8 +285,8 @@ def replicates_per_tile(observed: Labels, drawing: Drawing, lean: bool = False) 
     if not lean:
         return rows_within_budget(_BYTES_PER_LABEL * n, 0.5, observed.values)
     wide = 4 if isinstance(observed, Classes) and observed.n_classes > 256 else 1
-    fits = rows_within_budget(wide * _BYTES_OF_LEAN * n, 0.9, observed.values)
-    return fits - fits % VECTORS if fits > VECTORS else fits
+    fits = rows_within_budget(wide * n, 0.9, observed.values)
+    return fits - fits % VECTORS if fits > 4 * VECTORS else fits
 
 
 def with_observed(observed: Any, drawing: Drawing, reps: slice) -> Any:
