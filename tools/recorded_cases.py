@@ -568,7 +568,7 @@ def selection() -> Iterator[Case]:
         yield (
             f"Ranking/{name}",
             lambda name=name, arguments=arguments: getattr(
-                cr.rank_models(models(), COLUMNS["classes"], n_resamples=100), name
+                cr.rank_models(models(), COLUMNS["classes"], n_resamples=100).lines, name
             )(**arguments),
         )
     for abstention in (True, False):
@@ -576,7 +576,7 @@ def selection() -> Iterator[Case]:
             f"Ranking/recommend,{abstention}",
             lambda abstention=abstention: cr.rank_models(
                 models(), COLUMNS["classes"], n_resamples=100
-            ).recommend(abstention=abstention),
+            ).lines.recommend(abstention=abstention),
         )
 
 

@@ -171,11 +171,11 @@ def test_the_budget_of_the_paper_mode_is_shared(world: tuple[dict[str, object], 
     models, labels = world
     lower = np.full((500, 3), 0.2)
     ranking = c25.rank_models({**models, "box": cr.Intervals(lower, lower + 0.3)}, labels)
-    budgets = {str(score.settings["budget"]) for name, score in ranking.scores.items()}
+    budgets = {str(score.settings["budget"]) for name, score in ranking.lines.scores.items()}
     assert len(budgets) == 1
     assert len(ranking.settings["budget"]) == 7
     # said of predictions that come with masses, never of masses made of members
-    made = [score for name, score in ranking.scores.items() if name != "box"]  # lower bounds are masses
+    made = [score for name, score in ranking.lines.scores.items() if name != "box"]  # lower bounds are masses
     assert not any("of the prediction itself" in note for score in made for note in score.notes)
 
 

@@ -85,7 +85,6 @@ NOT_CALLED_BY_USERS = {
     "ReliabilityCurve",
     "RiskCoverageCurve",
     "RootEstimate",
-    "ScoreRanking",
     "Statistic",
     "Suspect",
     "Tracked",

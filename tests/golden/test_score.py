@@ -17,7 +17,7 @@ import pytest
 import credibly as cr
 from credibly.io.bundled import demo
 from credibly_studies import c25
-from unit.selection.test_ranking import ranking_of
+from unit.selection.test_ranking import lines_of
 
 THREE_DIGITS = 5.1e-4
 
@@ -82,7 +82,7 @@ def test_rows_of_the_tables(model: str, cifar10: Path) -> None:
 
 
 @pytest.mark.data
-def test_the_ranking_of_its_point_models(cifar10: Path) -> None:
+def test_the_lines_of_its_point_models(cifar10: Path) -> None:
     labels = np.load(cifar10 / "labels.npy")
     models = {name: np.load(cifar10 / f"{name}.npy") for name in PRINTED}
     by_kl = c25.rank_models(models, labels, budget=budget_of(cifar10))
@@ -96,10 +96,10 @@ def test_the_ranking_of_its_point_models(cifar10: Path) -> None:
 
 @pytest.mark.parametrize("tradeoff", RANKINGS)
 def test_rankings_from_printed_means(tradeoff: float) -> None:
-    ranking = ranking_of(MODELS, list(KL), list(NS))
-    assert ", ".join(ranking.order(tradeoff, points=False)) == RANKINGS[tradeoff]
+    lines = lines_of(MODELS, list(KL), list(NS))
+    assert ", ".join(lines.order(tradeoff, points=False)) == RANKINGS[tradeoff]
     if tradeoff in WITH_POINTS:
-        assert ", ".join(ranking.order(tradeoff)) == WITH_POINTS[tradeoff]
+        assert ", ".join(lines.order(tradeoff)) == WITH_POINTS[tradeoff]
 
 
 # Recorded with credibly 0.1.0, checked against the same set measured one by one (nonspecificity and

@@ -86,10 +86,10 @@ def _errors(comparison: cr.Comparison) -> ShownTable:
 
 def _with_sets(comparison: cr.Comparison) -> Iterator[ShownTable]:
     """Return what is added if a model predicts sets: the cost of imprecision."""
-    ranking, kinds = comparison.ranking, {name: one.kind for name, one in comparison.models.items()}
-    order = ranking.order(1.0)
-    at = [ranking.names.index(name) for name in order]
-    distance, slope = ranking.distance[at], ranking.imprecision[at]
+    lines, kinds = comparison.ranking.lines, {name: one.kind for name, one in comparison.models.items()}
+    order = lines.order(1.0)
+    at = [lines.names.index(name) for name in order]
+    distance, slope = lines.distance[at], lines.imprecision[at]
     yield table(
         "At trade-off 1, unless the slider changes it",
         ("place", range(1, len(order) + 1)),
@@ -99,16 +99,16 @@ def _with_sets(comparison: cr.Comparison) -> Iterator[ShownTable]:
         ("imprecision", slope),
         ("mean score", distance + slope),
     )
-    for tradeoff in ranking.tradeoffs:
-        yield _standing(f"Trade-off {tradeoff:g}", ranking.at(tradeoff))
+    for tradeoff in lines.tradeoffs:
+        yield _standing(f"Trade-off {tradeoff:g}", lines.at(tradeoff))
     alone = []
-    for tradeoff in ranking.tradeoffs:
-        own = ranking.at(tradeoff, points=False)
+    for tradeoff in lines.tradeoffs:
+        own = lines.at(tradeoff, points=False)
         scores = zip(own.names, own.scores, strict=True)
         alone.append(", ".join(f"{name} {digits(score)}" for name, score in scores))
     yield table(
         "Set predictions alone",
-        ("trade-off", [f"{one:g}" for one in ranking.tradeoffs]),
+        ("trade-off", [f"{one:g}" for one in lines.tradeoffs]),
         ("set predictions, smallest mean score first", alone),
     )
     crossed = {
@@ -116,30 +116,30 @@ def _with_sets(comparison: cr.Comparison) -> Iterator[ShownTable]:
         "better below": "below",
         "better beyond": "beyond",
         "place": "rank",
-        f"{100 * ranking.level:g} % interval": "interval",
+        f"{100 * lines.level:g} % interval": "interval",
     }
     said = "Exact crossings of the lines; intervals over bootstrapped instances"
-    yield table(said, *fields(ranking.crossings, crossed))
+    yield table(said, *fields(lines.crossings, crossed))
     yield spreads(
         "Score at trade-off 1, mean ± standard deviation, for all, right and wrong predictions",
-        ranking.scores,
+        lines.scores,
     )
     for part in ("distance", "imprecision"):
-        yield if_right(part, ranking.scores)
+        yield if_right(part, lines.scores)
     for group in ("right", "wrong"):
         means = {
             part: lambda one, part=part, group=group: one.summary[part][group].mean
             for part in SCORED.values()
         }
-        columns = fields(ranking.scores.values(), means)
-        yield table(f"Means over {group} predictions", ("names", ranking.scores), *columns)
+        columns = fields(lines.scores.values(), means)
+        yield table(f"Means over {group} predictions", ("names", lines.scores), *columns)
 
 
-def lines_table(ranking: Any, most: float) -> ShownTable:
+def lines_table(lines: Any, most: float) -> ShownTable:
     """Return where lines over trade-offs start, their slope, and where they end at the largest trade-off."""
-    order = ranking.order(most)
-    at = [ranking.names.index(name) for name in order]
-    start, slope = ranking.distance[at], ranking.imprecision[at]
+    order = lines.order(most)
+    at = [lines.names.index(name) for name in order]
+    start, slope = lines.distance[at], lines.imprecision[at]
     return table(
         "Mean score against trade-off",
         ("model", order),
@@ -152,10 +152,11 @@ def lines_table(ranking: Any, most: float) -> ShownTable:
 def score_comparison_tables(comparison: Any) -> Iterator[ShownTable]:
     """Return all tables that the page of a comparison by proper scores must have."""
     yield _own_numbers("Mean scores; smaller is better", comparison)
-    for name, standing in comparison.ranking.standings.items():
-        yield _standing(title(name), standing)
+    for standing in comparison.ranking.standings:
+        name = title(standing.criterion)
+        yield _standing(name, standing)
         yield table(
-            f"Behind the first by {title(name)}",
+            f"Behind the first by {name}",
             ("model", standing.names),
             ("score", standing.scores),
             ("difference", standing.differences),

@@ -621,10 +621,9 @@ def _compared(comparison: cr.Comparison) -> Iterator[Named]:
         gap = comparison.estimates[model]["confidence_gap"].value
         gaps[model] = f"{model} {points(gap)} points too {'sure' if gap > 0 else 'unsure'}"
     yield Named("picture", tuple(gaps.values()))
-    ranking = comparison.ranking
     if not comparison.recommendations:
         return
-    scores = ranking.scores
+    scores = comparison.ranking.lines.scores
     for part in ("distance", "imprecision"):
         larger = sum(
             one.summary[part]["wrong"].mean > one.summary[part]["right"].mean for one in scores.values()

@@ -305,7 +305,7 @@ def crossing_models(n: int, rng: np.random.Generator) -> tuple[dict[str, np.ndar
 
 
 def only_crossing(models: dict[str, np.ndarray], labels: np.ndarray, seed: int) -> Any:
-    found = cr.rank_models(models, labels, averages=False, n_resamples=300, rng=seed).crossings
+    found = cr.rank_models(models, labels, averages=False, n_resamples=300, rng=seed).lines.crossings
     return found[0] if found else None
 
 

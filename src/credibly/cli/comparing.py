@@ -17,24 +17,14 @@ from credibly.calls.options import DRAWS, MEASURE, STATISTIC, TRADEOFF
 from credibly.cli.output import Cell, Output, TextTable, progress, row_of, with_flags
 from credibly.cli.reading import engine, in_chunks, read, require_elsewhere, scanned
 from credibly.cli.typed import Typed
-from credibly.evaluation import (
-    Comparison,
-    ScoreRow,
-    StandingRow,
-    compare,
-    joined,
-    score_rows,
-    shown,
-    shown_range,
-    standing_rows,
-)
+from credibly.evaluation import Comparison, compare, joined, shown, shown_range, standing_rows
 from credibly.evaluation.comparison_words import error_cells
 from credibly.io import is_pattern, is_report, require_writable
 from credibly.predictions import Confidence, Dataset, InMemory, LabelCounts, Rows
 from credibly.selection.matching import matched
 
 COLUMNS = (
-    "tradeoff",
+    "criterion",
     "model",
     "place_best",
     "place_worst",
@@ -127,15 +117,13 @@ def _print(comparison: Comparison, output: Output, out: Path | None) -> None:
     if output.as_json:
         output.json({**comparison.to_dict(), "report": None if out is None else str(out)})
         return
-    if comparison.by_scores:
-        columns = ("statistic", "model", "place_best", "place_worst", "score", "interval")
-        output.table(_table(comparison), shown=columns)
-    elif not output.terminal:
+    if not output.terminal:
         output.table(_table(comparison))
     else:
-        output.table(_leading(comparison))
-        output.table(_errors(comparison))
-        if comparison.has_imprecision:
+        if not comparison.by_scores:
+            output.table(_leading(comparison))
+            output.table(_errors(comparison))
+        if comparison.by_scores or comparison.has_imprecision:
             output.table(_places(comparison))
         output.pairs((task, str(advice)) for task, advice in comparison.recommendations.items())
     output.notes([*map(with_flags, comparison.findings), *comparison_remarks(comparison)])
@@ -171,26 +159,22 @@ def _beside(value: str, interval: str) -> str:
 
 
 def _places(comparison: Comparison) -> TextTable:
-    """Return the places at every trade-off as a person reads them, each difference with its interval."""
+    """Return the places by every criterion as a person reads them, each difference with its interval."""
     rows: list[tuple[Cell, ...]] = []
-    for tradeoff in comparison.ranking.tradeoffs:
-        standing = comparison.ranking.at(tradeoff)
+    for standing in comparison.ranking.standings:
         for at, name in enumerate(standing.names):
             behind = standing.behind(name)
             distance = "" if behind is None else _beside(shown(behind[0]), shown_range(behind[1]))
-            rows.append((tradeoff, standing.place(name), name, float(standing.scores[at]), distance))
-    return TextTable(("tradeoff", "place", "model", "score", "behind the first by"), rows)
+            rows.append(
+                (standing.criterion, standing.place(name), name, float(standing.scores[at]), distance)
+            )
+    criterion = "score" if comparison.by_scores else "tradeoff"
+    return TextTable((criterion, "place", "model", "mean score", "behind the first by"), rows)
 
 
 def _table(comparison: Comparison) -> TextTable:
-    """Return a row per model and trade-off, or per model and score, as a program reads them."""
-    columns: tuple[str, ...] = COLUMNS
-    rows: Sequence[ScoreRow | StandingRow]
-    if comparison.by_scores:
-        columns, rows = ("statistic", *COLUMNS[1:7]), score_rows(comparison.ranking)
-    else:
-        rows = standing_rows(comparison.ranking)
-    return TextTable(columns, [row_of(columns, row) for row in rows])
+    """Return a row per model and criterion, as a program reads them."""
+    return TextTable(COLUMNS, [row_of(COLUMNS, row) for row in standing_rows(comparison.ranking)])
 
 
 def _names(files: Sequence[str]) -> list[str]:

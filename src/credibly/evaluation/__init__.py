@@ -9,7 +9,7 @@ from credibly.evaluation.results import Evaluation, Reported
 from credibly.evaluation.rows import PredictionSummary
 from credibly.evaluation.set_tests import CredalParts, ValidityParts
 from credibly.evaluation.stages import Curves, RaterParts, RealParts, ScoreParts
-from credibly.evaluation.tidy import NumberRow, ScoreRow, StandingRow, number_rows, score_rows, standing_rows
+from credibly.evaluation.tidy import NumberRow, StandingRow, number_rows, standing_rows
 from credibly.evaluation.words import Verdict, title, worst_first
 from credibly.evaluation.work import Part
 from credibly.results.numbers import joined, shown, shown_range
@@ -30,7 +30,6 @@ __all__ = [
     "RealParts",
     "Reported",
     "ScoreParts",
-    "ScoreRow",
     "StandingRow",
     "ValidityParts",
     "Verdict",
@@ -38,7 +37,6 @@ __all__ = [
     "evaluate",
     "joined",
     "number_rows",
-    "score_rows",
     "shown",
     "shown_range",
     "standing_rows",

@@ -36,7 +36,7 @@ from credibly.evaluation.rows import PredictionSummary, checked_rows, class_name
 from credibly.evaluation.stages import MOST_ORDERED
 from credibly.evaluation.statistics import choose, estimate_all
 from credibly.evaluation.survey import source_warnings
-from credibly.evaluation.tidy import ScoreRow, StandingRow, score_rows, standing_rows
+from credibly.evaluation.tidy import StandingRow, standing_rows
 from credibly.evaluation.words import title
 from credibly.evaluation.work import origin, silent, version
 from credibly.hypotests import corp_curve
@@ -49,11 +49,11 @@ from credibly.results.numbers import joined, shown, shown_range
 from credibly.scale import scan
 from credibly.selection import rank_models
 from credibly.selection.calibration_errors import CalibrationDifference
+from credibly.selection.lines import NEGLIGIBLE, Lines, Ranking, Recommendation
 from credibly.selection.matching import matched_models
-from credibly.selection.ranking import TRADEOFFS, bootstrap_means
-from credibly.selection.real_models import ScoreRanking
+from credibly.selection.ranking import TRADEOFFS
 from credibly.selection.settings import ScoreMeasure
-from credibly.selection.standings import NEGLIGIBLE, Places, Ranking, Recommendation, places
+from credibly.selection.standings import Standing, bootstrap_means, standing_by
 from credibly.statistics import Statistic
 from credibly.statistics.events import Events
 from credibly.statistics.linear import Linear
@@ -102,9 +102,9 @@ class Comparison(Reported):
     ----------
     models : mapping of str to PredictionSummary
         Type and size of every model's predictions.
-    ranking : Ranking or ScoreRanking
-        Scores as a function of the trade-off, crossings and ties; or standings by proper scores, with paired
-        differences and ties.
+    ranking : Ranking
+        Standings with paired differences and ties: at trade-offs, with the models as lines, or by proper
+        scores.
     estimates : mapping of str to mapping of str to Estimate
         Accuracy, log loss, confidence gap, Brier score and ECE of every model's mean prediction; for two
         classes, the gap of the event (its mean probability minus its frequency) instead of the confidence
@@ -124,7 +124,7 @@ class Comparison(Reported):
     calibration : mapping of str to ModelCalibration
         What is wrong with every model and what repairs it, and its calibration errors beside what chance
         would give.
-    places : mapping of str to Places
+    places : mapping of str to Standing
         The models by accuracy, by log loss and by the size of the calibration gap, with ties; empty if they
         are ranked by proper scores, and so are the next two.
     curves : mapping of str to CorpCurve
@@ -142,7 +142,7 @@ class Comparison(Reported):
     _logged = ("version", "rng", "n_resamples")
 
     models: Mapping[str, PredictionSummary]
-    ranking: Any
+    ranking: Ranking
     estimates: Mapping[str, Mapping[str, Estimate]]
     recommendations: Mapping[str, Recommendation]
     findings: tuple[str, ...]
@@ -151,7 +151,7 @@ class Comparison(Reported):
     settings: Mapping[str, Any]
     source: Mapping[str, Any]
     calibration: Mapping[str, ModelCalibration]
-    places: Mapping[str, Places] = dataclasses.field(default_factory=dict)
+    places: Mapping[str, Standing] = dataclasses.field(default_factory=dict)
     curves: Mapping[str, CorpCurve] = dataclasses.field(default_factory=dict)
     differences: tuple[CalibrationDifference, ...] = ()
 
@@ -163,17 +163,18 @@ class Comparison(Reported):
     @property
     def by_scores(self) -> bool:
         """Whether the models are ranked by proper scores instead of over trade-offs."""
-        return isinstance(self.ranking, ScoreRanking)
+        return self.ranking.lines is None
 
     @property
     def has_imprecision(self) -> bool:
         """Whether a model predicts sets, so that the cost of imprecision decides between models."""
-        return not self.by_scores and is_imprecise(self.ranking)
+        return self.ranking.lines is not None and is_imprecise(self.ranking.lines)
 
     @property
     def tradeoff_findings(self) -> tuple[str, ...]:
         """The last of the findings: who leads at which price of imprecision; empty if no model has any."""
-        return tradeoffs_in_words(self.ranking) if self.has_imprecision else ()
+        lines = self.ranking.lines
+        return tradeoffs_in_words(lines) if lines is not None and self.has_imprecision else ()
 
     def leading(self) -> dict[str, dict[str, LeadingNumber]]:
         """Return accuracy, log loss and calibration gap in words.
@@ -195,24 +196,29 @@ class Comparison(Reported):
 
     @property
     def _row(self) -> type:
-        return ScoreRow if self.by_scores else StandingRow
+        return StandingRow
 
     @property
     def _headings(self) -> tuple[str, ...]:
-        by, number = ("score", "mean") if self.by_scores else ("trade-off", "score")
-        return (by, "place", "model", number, "behind the first by")
+        return (
+            "score" if self.by_scores else "trade-off",
+            "place",
+            "model",
+            "mean score",
+            "behind the first by",
+        )
 
-    def _rows(self) -> tuple[StandingRow, ...] | tuple[ScoreRow, ...]:
-        return score_rows(self.ranking) if self.by_scores else standing_rows(self.ranking)
+    def _rows(self) -> tuple[StandingRow, ...]:
+        return standing_rows(self.ranking)
 
-    def _cells(self, row: StandingRow | ScoreRow) -> tuple[str, ...]:
+    def _cells(self, row: StandingRow) -> tuple[str, ...]:
         tied = row.place_best != row.place_worst
         place = f"{row.place_best} to {row.place_worst}" if tied else str(row.place_best)
         behind = ""
         if row.difference and row.low is not None and row.high is not None:  # the first is behind nobody
             behind = f"{shown(row.difference)} ({shown_range((row.low, row.high))})"
-        by = shown(row.tradeoff) if isinstance(row, StandingRow) else title(row.statistic)
-        return by, place, row.model, shown(row.score), behind
+        criterion = title(row.criterion) if isinstance(row.criterion, str) else shown(row.criterion)
+        return criterion, place, row.model, shown(row.score), behind
 
     def _sentences(self) -> list[tuple[str, str]]:
         return [("", finding) for finding in self.findings]
@@ -225,7 +231,7 @@ class Comparison(Reported):
 
     def _metrics(self) -> dict[str, float]:
         score_of = {
-            row: row.statistic if isinstance(row, ScoreRow) else f"E at tradeoff {row.tradeoff:g}"
+            row: row.criterion if isinstance(row.criterion, str) else f"E at tradeoff {row.criterion:g}"
             for row in self._rows()
         }
         return {f"{row.model}/{name}": row.score for row, name in score_of.items()}
@@ -247,7 +253,7 @@ def compare(
     rng: Any = 0,
     progress: StageProgress | bool | None = True,
     source: Mapping[str, Any] | None = None,
-) -> Any:
+) -> Comparison:
     """Compare models of any kind on the same instances.
 
     Parameters
@@ -344,7 +350,8 @@ def _compared(
     matched = matched_models(
         {str(name): checked_rows(model, labels, **together) for name, model in models.items()}
     )
-    if isinstance(ranking, ScoreRanking):
+    lines = ranking.lines
+    if lines is None:
         return _compared_by_scores(ranking, matched, source, rng, tell)
     some = next(iter(matched.values())).example.predictions
     n_classes = len(class_names(some, None))
@@ -367,35 +374,35 @@ def _compared(
     calibration = _calibration(seen, errors, as_seed(rng), tell)
     apart = differences(seen, errors, order["log_loss"].names[0], level)
     lead, *others = leaders_in_words(order, estimates)
-    sets = is_imprecise(ranking)
+    sets = is_imprecise(lines)
     tasks = {"abstaining is allowed": True, "every instance must be decided": False} if sets else {}
     return _comparison(
         ranking,
         matched,
         source,
         rng,
-        settings={"n_bins": int(n_bins), "level": float(level), "tradeoffs": jsonable(ranking.tradeoffs)},
+        settings={"n_bins": int(n_bins), "level": float(level), "tradeoffs": jsonable(lines.tradeoffs)},
         warnings=comparison_warnings(ranking),
         estimates=estimates,
         places=order,
         curves=curves,
-        recommendations={task: ranking.recommend(abstention=may) for task, may in tasks.items()},
+        recommendations={task: lines.recommend(abstention=may) for task, may in tasks.items()},
         calibration=calibration,
         differences=apart,
         findings=(
             lead,
             *faults_in_words(calibration, apart),
             *others,
-            *(tradeoffs_in_words(ranking) if sets else ()),
+            *(tradeoffs_in_words(lines) if sets else ()),
         ),
     )
 
 
 def _compared_by_scores(
-    ranking: ScoreRanking, models: Mapping[str, Rows], source: dict[str, Any], rng: Any, tell: StageProgress
+    ranking: Ranking, models: Mapping[str, Rows], source: dict[str, Any], rng: Any, tell: StageProgress
 ) -> Comparison:
     calibration = _calibration(seen_rows(models), (), as_seed(rng), tell)
-    first, *others = (score_finding(standing, ranking) for standing in ranking.standings.values())
+    first, *others = (score_finding(standing, ranking) for standing in ranking.standings)
     return _comparison(
         ranking,
         models,
@@ -410,7 +417,7 @@ def _compared_by_scores(
 
 
 def _comparison(
-    ranking: Any,
+    ranking: Ranking,
     models: Mapping[str, Rows],
     source: dict[str, Any],
     rng: Any,
@@ -445,9 +452,9 @@ def _calibration(
     return calibrations
 
 
-def is_imprecise(ranking: Ranking) -> bool:
+def is_imprecise(lines: Lines) -> bool:
     """Tell whether a model predicts more than one distribution per instance."""
-    return bool((ranking.imprecision > NEGLIGIBLE).any())
+    return bool((lines.imprecision > NEGLIGIBLE).any())
 
 
 def _contributions(statistics: tuple[Statistic, ...], data: Dataset) -> HostArray:
@@ -468,7 +475,7 @@ def _places(
     ranking: Ranking,
     seed: Any,
     tell: StageProgress,
-) -> dict[str, Places]:
+) -> dict[str, Standing]:
     """Return the models by every leading statistic, from contributions (n, s, m); pairs share their draws."""
     n, _, m = values.shape
     names = tuple(estimates)
@@ -481,7 +488,8 @@ def _places(
         codes,
     )
     return {
-        name: places(
+        name: standing_by(
+            name,
             names,
             np.array([estimates[model][name].value for model in names]),
             draws[:, at * m : (at + 1) * m],

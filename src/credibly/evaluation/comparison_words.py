@@ -22,8 +22,8 @@ from credibly.results.numbers import (
     tenths,
 )
 from credibly.selection.calibration_errors import CalibrationDifference
-from credibly.selection.real_models import ScoreRanking, ScoreStanding
-from credibly.selection.standings import Places, Ranking
+from credibly.selection.lines import Lines, Ranking
+from credibly.selection.standings import Standing
 
 LEADING: dict[str, tuple[str, Literal["smallest", "largest", "nearest zero"]]] = {
     "accuracy": ("Accuracy", "largest"),
@@ -60,10 +60,11 @@ class LeadingNumber:
     is_best: bool
 
 
-def score_finding(standing: ScoreStanding, ranking: ScoreRanking) -> str:
+def score_finding(standing: Standing, ranking: Ranking) -> str:
     """Say who has the smallest score, by how much, and who is tied with it."""
     first, *others = standing.names
-    lead = f"By {title_inside(standing.statistic)}, {first} is first with {shown(float(standing.scores[0]))}"
+    score = title_inside(str(standing.criterion))
+    lead = f"By {score}, {first} is first with {shown(float(standing.scores[0]))}"
     if not others:
         return f"{lead}."
     tied = standing.tied_with_first
@@ -107,12 +108,12 @@ def _range_in_units(name: str, ends: tuple[float, float]) -> str:
     return f"{end_in_points(low)} to {end_in_points(high)}"
 
 
-def leading_number(name: str, estimate: Estimate, model: str, places: Places) -> LeadingNumber:
+def leading_number(name: str, estimate: Estimate, model: str, order: Standing) -> LeadingNumber:
     """Return one number of one model with its interval and its standing."""
     interval = _range_in_units(name, estimate.interval()) if estimate.has_interval else ""
-    standing = "best" if len(places.best) == 1 else "tied for best"
-    if model not in places.best:
-        behind = places.behind(model)
+    standing = "best" if len(order.best) == 1 else "tied for best"
+    if model not in order.best:
+        behind = order.behind(model)
         standing = "behind the best"
         if behind is not None:
             size, ends = behind
@@ -121,12 +122,12 @@ def leading_number(name: str, estimate: Estimate, model: str, places: Places) ->
     value = in_units(name, estimate.value)
     if name in _WAYS:  # its column says that these are points
         value = f"{in_points(abs(estimate.value))}{_way(name, estimate.value)}"
-    several = len(places.names) > 1
-    return LeadingNumber(value, interval, standing if several else "", several and model in places.best)
+    several = len(order.names) > 1
+    return LeadingNumber(value, interval, standing if several else "", several and model in order.best)
 
 
 def leaders_in_words(
-    order: Mapping[str, Places], estimates: Mapping[str, Mapping[str, Estimate]]
+    order: Mapping[str, Standing], estimates: Mapping[str, Mapping[str, Estimate]]
 ) -> tuple[str, ...]:
     """Return who is best, or tied for best, in accuracy, log loss and calibration gap."""
     titles = {name: LEADING[name][0].lower() for name in order}
@@ -267,9 +268,9 @@ def _error_cell(name: str, error: ErrorByChance, apart: CalibrationDifference | 
     return f"{cell}\n{sign}{bare(apart.value)} ({ends}) against {apart.than}"
 
 
-def tradeoffs_in_words(ranking: Ranking) -> tuple[str, ...]:
+def tradeoffs_in_words(lines: Lines) -> tuple[str, ...]:
     """Return who leads where, and which models are tied, at the trade-offs asked for."""
-    (low, high, first), *others = ranking.leaders()
+    (low, high, first), *others = lines.leaders()
     until = "on" if math.isinf(high) else f"to {shown(high)}"
     led = [f"From trade-off {shown(low)} {until}, {first} has the smallest mean score"]
     led += [
@@ -278,16 +279,16 @@ def tradeoffs_in_words(ranking: Ranking) -> tuple[str, ...]:
     ]
     sentences = [f"{'; '.join(led)}."]
     ties: dict[tuple[str, ...], list[str]] = {}
-    for tradeoff in ranking.tradeoffs:
-        standing = ranking.at(tradeoff)
+    for tradeoff in lines.tradeoffs:
+        standing = lines.at(tradeoff)
         if standing.tied_with_first:
             ties.setdefault((standing.names[0], *standing.tied_with_first), []).append(f"{tradeoff:g}")
     for (first, *tied), at in ties.items():
         are = "are" if len(tied) > 1 else "is"
         sentences.append(
             f"At trade-off{'s' * (len(at) > 1)} {joined(at)}, {joined(tied, most=4)} {are} "
-            f"statistically tied with {first} ({percent(ranking.level)} joint intervals, "
-            f"{ranking.n} instances)."
+            f"statistically tied with {first} ({percent(lines.level)} joint intervals, "
+            f"{lines.n} instances)."
         )
     return tuple(sentences)
 

@@ -111,9 +111,9 @@ class Reported(Reportable, abc.ABC):
         -------
         DataFrame
             For an evaluation, the columns part, statistic, value, stderr, low, high, n, acceptance_low,
-            acceptance_high, pvalue, adjusted_pvalue and verdict. For a comparison, the columns tradeoff
-            (or statistic), model, place_best, place_worst, score, difference (to the first), low, high (its
-            joint interval), and with trade-offs distance and imprecision.
+            acceptance_high, pvalue, adjusted_pvalue and verdict. For a comparison, the columns criterion
+            (a trade-off or a score), model, place_best, place_worst, score, difference (to the first), low,
+            high (its joint interval), distance and imprecision (the parts of a score at a trade-off).
         """
         return frame(self._rows(), self._row, library)
 

@@ -16,8 +16,7 @@ from credibly._arrays.errors import MissingExtraError, one_of
 from credibly.results.estimates import Estimate
 from credibly.results.scores import Spread
 from credibly.results.tests import HypotestResult
-from credibly.selection.real_models import ScoreRanking
-from credibly.selection.standings import Places, Ranking
+from credibly.selection.lines import Ranking
 
 LIBRARIES = ("pandas", "polars")
 
@@ -122,12 +121,12 @@ def of_one_number(estimate: Estimate | None, test: HypotestResult) -> bool:
 
 @dataclasses.dataclass(frozen=True)
 class StandingRow(_Interval):
-    """One model at one trade-off.
+    """One model by one criterion of a ranking.
 
     Attributes
     ----------
-    tradeoff : float
-        Weight of the imprecision.
+    criterion : str or float
+        A score, or a trade-off.
     model : str
         Its name.
     place_best, place_worst : int
@@ -136,11 +135,11 @@ class StandingRow(_Interval):
         Mean score, and its difference to the first model's.
     low, high : float or None
         Joint interval of the difference; None for the first model.
-    distance, imprecision : float
-        The parts of the score.
+    distance, imprecision : float or None
+        The parts of the score at a trade-off.
     """
 
-    tradeoff: float
+    criterion: str | float
     model: str
     place_best: int
     place_worst: int
@@ -148,12 +147,12 @@ class StandingRow(_Interval):
     difference: float
     low: float | None
     high: float | None
-    distance: float
-    imprecision: float
+    distance: float | None
+    imprecision: float | None
 
 
 def standing_rows(ranking: Ranking) -> tuple[StandingRow, ...]:
-    """Return every model at every trade-off that was asked for, in the order it has there.
+    """Return every model by every criterion, in the order it has there.
 
     Parameters
     ----------
@@ -163,80 +162,27 @@ def standing_rows(ranking: Ranking) -> tuple[StandingRow, ...]:
     Returns
     -------
     tuple of StandingRow
-        One row per trade-off and model.
+        One row per criterion and model.
     """
-    parts: dict[str, dict[str, Any]] = {
-        name: {"distance": float(distance), "imprecision": float(imprecision)}
-        for name, distance, imprecision in zip(
-            ranking.names, ranking.distance, ranking.imprecision, strict=True
-        )
-    }
-    return tuple(
-        StandingRow(tradeoff=float(tradeoff), **cells, **parts[cells["model"]])
-        for tradeoff in ranking.tradeoffs
-        for cells in _place_cells(ranking.at(tradeoff))
-    )
-
-
-def _place_cells(standing: Places) -> Iterator[dict[str, Any]]:
-    """Yield what stands about each model in the rows of an order, first to last."""
-    for at, model in enumerate(standing.names):
-        low, high = (None if math.isnan(end) else end for end in standing.intervals[at].tolist())
-        yield {
-            "model": model,
-            "place_best": int(standing.best_ranks[at]),
-            "place_worst": int(standing.worst_ranks[at]),
-            "score": float(standing.scores[at]),
-            "difference": float(standing.differences[at]),
-            "low": low,
-            "high": high,
-        }
-
-
-@dataclasses.dataclass(frozen=True)
-class ScoreRow(_Interval):
-    """One model of real values by one score.
-
-    Attributes
-    ----------
-    statistic, model : str
-        Their names.
-    place_best, place_worst : int
-        Best and worst place that these instances allow.
-    score, difference : float
-        Mean score, and its difference to the first model's.
-    low, high : float or None
-        Joint interval of the difference; None for the first model.
-    """
-
-    statistic: str
-    model: str
-    place_best: int
-    place_worst: int
-    score: float
-    difference: float
-    low: float | None
-    high: float | None
-
-
-def score_rows(ranking: ScoreRanking) -> tuple[ScoreRow, ...]:
-    """Return every model by every score, in the order it has there.
-
-    Parameters
-    ----------
-    ranking : ScoreRanking
-        What to list.
-
-    Returns
-    -------
-    tuple of ScoreRow
-        One row per score and model.
-    """
-    return tuple(
-        ScoreRow(statistic=name, **cells)
-        for name, standing in ranking.standings.items()
-        for cells in _place_cells(standing)
-    )
+    lines, rows = ranking.lines, []
+    for standing in ranking.standings:
+        for at, model in enumerate(standing.names):
+            low, high = (None if math.isnan(end) else end for end in standing.intervals[at].tolist())
+            line = ranking.names.index(model)
+            row = StandingRow(
+                criterion=standing.criterion,
+                model=model,
+                place_best=int(standing.best_ranks[at]),
+                place_worst=int(standing.worst_ranks[at]),
+                score=float(standing.scores[at]),
+                difference=float(standing.differences[at]),
+                low=low,
+                high=high,
+                distance=None if lines is None else float(lines.distance[line]),
+                imprecision=None if lines is None else float(lines.imprecision[line]),
+            )
+            rows.append(row)
+    return tuple(rows)
 
 
 def frame(rows: Sequence[Any], kind: type[Any], library: str | None = None) -> Any:
@@ -254,15 +200,19 @@ def frame(rows: Sequence[Any], kind: type[Any], library: str | None = None) -> A
         )
     fields = dataclasses.fields(kind)
     columns = {field.name: [getattr(row, field.name) for row in rows] for field in fields}
-    words = {
-        field.name: str(field.type).partition(" |")[0] for field in fields
-    }  # "float | None" is a column of float
+    words = {field.name: _column_type(str(field.type), columns[field.name]) for field in fields}
     if chosen == "polars":
         kinds = import_module("polars")
         types = {"str": kinds.String, "int": kinds.Int64, "float": kinds.Float64}
         return kinds.DataFrame(columns, schema={name: types[word] for name, word in words.items()})
     made = import_module("pandas").DataFrame(columns)
     return made.astype({name: float for name, word in words.items() if word == "float"})
+
+
+def _column_type(annotation: str, values: list[Any]) -> str:
+    """Return the type of a column: "float | None" is one of float, "str | float" what its first value is."""
+    allowed = annotation.split(" | ")
+    return next((word for word in allowed if values and type(values[0]).__name__ == word), allowed[0])
 
 
 Ends = tuple[float, float] | None

@@ -363,7 +363,7 @@ def _together(curves: Mapping[str, Any], named: str, columns: list[str] | None =
     return {"marks": marks, "axes": axes, "columns": {named: rows, **stacked}}
 
 
-@draws("Comparison[Ranking]", "reliability")  # evaluation of models is out of reach of what draws
+@draws("Comparison[Lines]", "reliability")  # evaluation of models is out of reach of what draws
 def model_curves(comparison: Any, most: int = 8) -> Picture:
     """Confidence against accuracy of several models on the same instances; for two classes, of the event.
 

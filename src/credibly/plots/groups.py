@@ -21,7 +21,7 @@ from credibly.results.combinations import LocalDeviations
 from credibly.results.coverage import SetCoverage
 from credibly.results.estimates import interval_of
 from credibly.results.recalibration import RecalibrationReport
-from credibly.selection.real_models import ScoreRanking
+from credibly.selection.lines import Ranking
 
 _LONGEST = 38
 _LINE = 64
@@ -183,23 +183,25 @@ def recalibration_changes(report: RecalibrationReport, statistic: str | None = N
     )
 
 
-@draws(ScoreRanking, "differences")
-def score_differences(ranking: ScoreRanking, statistic: str | None = None) -> Picture:
-    """How far every model is behind the first by one score, with joint intervals.
+@draws(Ranking, "differences")
+def score_differences(ranking: Ranking, criterion: str | float | None = None) -> Picture:
+    """How far every model is behind the first, by one score or at one trade-off, with joint intervals.
 
     Parameters
     ----------
-    ranking : ScoreRanking
-        From `credibly.rank_models` for real values.
-    statistic : str, optional
-        The score. Default: the first of the ranking.
+    ranking : Ranking
+        From `credibly.rank_models`; a comparison has it in ``.ranking``.
+    criterion : str or float, optional
+        The score, or the trade-off. Default: the first of the ranking.
     """
-    standing = ranking.at(statistic)
+    standing = ranking.at(criterion)
     tied = standing.tied_with_first
     rest = f"; {', '.join(tied)} {'are' if len(tied) > 1 else 'is'} statistically tied with it"
+    by = standing.criterion
+    number = title(by) if isinstance(by, str) else f"mean score at trade-off {by:g}"
     return _differences(
-        f"Behind the first by {title(standing.statistic)}",
-        f"{standing.names[0]} has the smallest {title(standing.statistic)}{rest if tied else ''}.",
+        f"Behind the first by {number}",
+        f"{standing.names[0]} has the smallest {number}{rest if tied else ''}.",
         {"model": list(standing.names), "score": standing.scores},
         standing.differences,
         standing.intervals,

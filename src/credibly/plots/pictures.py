@@ -421,7 +421,8 @@ def draws(result: type | str | tuple[type, ...], kind: str, *, several: bool = F
     ----------
     result : type, str or tuple of type
         What it draws; a type that the caller must not import is given by its name. Tests are told apart by
-        the type of their details, ``HypotestResult[WitnessDetails]``, comparisons by that of their ranking.
+        the type of their details, ``HypotestResult[WitnessDetails]``, comparisons over trade-offs by the
+        lines of their ranking, ``Comparison[Lines]``.
     kind : str
         Its name among the pictures of that result; of several the first that needs no option is the default.
     several : bool
@@ -482,7 +483,7 @@ def _type_name(declared: type) -> str:
 
 def _types(result: object) -> list[str]:
     """Return the names of a result's types, the most special first."""
-    details = getattr(result, "details", getattr(result, "ranking", None))
+    details = getattr(result, "details", getattr(getattr(result, "ranking", None), "lines", None))
     special = [] if details is None else type(details).__mro__
     known = [f"{type(result).__name__}[{base.__name__}]" for base in special]
     return [*known, *(base.__name__ for base in type(result).__mro__)]

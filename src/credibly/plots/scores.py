@@ -15,35 +15,35 @@ from credibly.evaluation import shown
 from credibly.plots.drawing import BLUE, INK, SKY, VERMILION, Style, apart, line_style, shortened
 from credibly.plots.pictures import Mark, Picture, draws, host_vector, mark, ranges, slanted
 from credibly.results.scores import GROUPS, PARTS, EpistemicScore, Group
-from credibly.selection.standings import Ranking
+from credibly.selection.lines import Lines
 
 Part = Literal["distance", "imprecision", "total"]
-Scores = Ranking | EpistemicScore | Mapping[str, EpistemicScore]
+Scores = Lines | EpistemicScore | Mapping[str, EpistemicScore]
 _TITLES = {"distance": "Distance", "imprecision": "Imprecision", "total": "Score E"}
 _BINS = 40
 
 
-@draws(Ranking, "tradeoffs")
-def tradeoffs(ranking: Ranking, most: float | None = None, points: bool = True) -> Picture:
+@draws(Lines, "tradeoffs")
+def tradeoffs(lines: Lines, most: float | None = None, points: bool = True) -> Picture:
     """Mean score against trade-off, one line per model, with the places where models change order.
 
     Parameters
     ----------
-    ranking : Ranking
-        From `credibly.rank_models`; a comparison has it in ``.ranking``.
+    lines : Lines
+        A ranking by `credibly.rank_models` has them in ``.lines``, a comparison in ``.ranking.lines``.
     most : float, optional
         Largest trade-off shown. Default: beyond the largest one requested and all changes of the leader.
     points : bool
         Whether to show models that predict one distribution.
     """
-    leaders = ranking.leaders(points=points)
+    leaders = lines.leaders(points=points)
     if most is None:
-        asked = [tradeoff for tradeoff in ranking.tradeoffs if math.isfinite(tradeoff)]
+        asked = [tradeoff for tradeoff in lines.tradeoffs if math.isfinite(tradeoff)]
         most = max([1.0, *asked, *(1.15 * low for low, _, _ in leaders if low <= 10)])
     require_positive_number(most, "most", "Use 2.")
-    names = list(ranking.order(most, points=points))  # the best at the largest trade-off first
-    at = [ranking.names.index(name) for name in names]
-    starts, slopes = ranking.distance[at], ranking.imprecision[at]
+    names = list(lines.order(most, points=points))  # the best at the largest trade-off first
+    at = [lines.names.index(name) for name in names]
+    starts, slopes = lines.distance[at], lines.imprecision[at]
     ends = starts + most * slopes
     top = 1.05 * float(ends[np.isfinite(ends)].max(initial=1e-9))
     finding = f"{leaders[0][2]} has the smallest mean score at every trade-off."
@@ -63,7 +63,7 @@ def tradeoffs(ranking: Ranking, most: float | None = None, points: bool = True) 
         [
             *marks,
             *_names_of_lines(names, ends, float(most), top),
-            *_crossings(ranking, names, float(most), {low for low, _, _ in leaders[1:]}),
+            *_crossings(lines, names, float(most), {low for low, _, _ in leaders[1:]}),
         ],
         "trade-off",
         "mean score E",
@@ -88,14 +88,12 @@ def _names_of_lines(names: list[str], ends: HostArray, most: float, top: float) 
     ]  # fmt: skip
 
 
-def _crossings(ranking: Ranking, names: list[str], most: float, changes: set[float]) -> list[Mark]:
+def _crossings(lines: Lines, names: list[str], most: float, changes: set[float]) -> list[Mark]:
     """Return where two models change places; where the first place changes, the dot is filled."""
-    crossings = [
-        crossing for crossing in ranking.crossings if {crossing.below, crossing.beyond} <= set(names)
-    ]
+    crossings = [crossing for crossing in lines.crossings if {crossing.below, crossing.beyond} <= set(names)]
     where = np.array([crossing.tradeoff for crossing in crossings])
-    below = [ranking.names.index(crossing.below) for crossing in crossings]
-    scores = ranking.distance[below] + where * ranking.imprecision[below]
+    below = [lines.names.index(crossing.below) for crossing in crossings]
+    scores = lines.distance[below] + where * lines.imprecision[below]
     leads = np.array([crossing.tradeoff in changes for crossing in crossings], dtype=bool)
     marks = []
     for role, face, edge, size, some in (
@@ -110,7 +108,7 @@ def _crossings(ranking: Ranking, names: list[str], most: float, changes: set[flo
 
 def _named(scores: Scores) -> dict[str, EpistemicScore]:
     """Return scores by name; one score goes by its kind, with its average beside it."""
-    if isinstance(scores, Ranking):
+    if isinstance(scores, Lines):
         return dict(scores.scores)
     if isinstance(scores, EpistemicScore):
         average = {} if scores.average is None else {"its mean": scores.average}
@@ -118,13 +116,13 @@ def _named(scores: Scores) -> dict[str, EpistemicScore]:
     return {str(name): score for name, score in scores.items()}
 
 
-@draws((EpistemicScore, Ranking), "violins", several=True)
+@draws((EpistemicScore, Lines), "violins", several=True)
 def violins(scores: Scores, part: Part = "distance") -> Picture:
     """Distribution of one part of the score over right and over wrong predictions (C25 Figs. 2, 11, 12).
 
     Parameters
     ----------
-    scores : EpistemicScore, Ranking or mapping of str to EpistemicScore
+    scores : EpistemicScore, Lines or mapping of str to EpistemicScore
         The models.
     part : {"distance", "imprecision", "total"}
         Which part of the score.
@@ -171,13 +169,13 @@ def violins(scores: Scores, part: Part = "distance") -> Picture:
     )
 
 
-@draws((EpistemicScore, Ranking), "bars", several=True)
+@draws((EpistemicScore, Lines), "bars", several=True)
 def bars(scores: Scores, group: Group = "all") -> Picture:
     """Mean distance, imprecision and score per model (C25 Figs. 7, 10).
 
     Parameters
     ----------
-    scores : EpistemicScore, Ranking or mapping of str to EpistemicScore
+    scores : EpistemicScore, Lines or mapping of str to EpistemicScore
         The models.
     group : {"all", "right", "wrong"}
         Which predictions.
@@ -218,7 +216,7 @@ def instances(score: EpistemicScore, limit: int = 1000) -> Picture:
     Parameters
     ----------
     score : EpistemicScore
-        From `credibly.epistemic_score`, or one of ``ranking.scores``.
+        From `credibly.epistemic_score`, or one of ``lines.scores``.
     limit : int
         Maximum number of instances drawn, evenly spaced.
     """
@@ -277,7 +275,7 @@ def confidence(score: EpistemicScore, n_bins: int = 10) -> Picture:
     Parameters
     ----------
     score : EpistemicScore
-        From `credibly.epistemic_score`, or one of ``ranking.scores``.
+        From `credibly.epistemic_score`, or one of ``lines.scores``.
     n_bins : int
         Number of equal bins between 0 and 1; empty ones are left out.
     """

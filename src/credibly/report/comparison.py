@@ -85,22 +85,27 @@ def _data(comparison: Comparison) -> tuple[tuple[str, str], ...]:
     return (("Data", joined(data, _MOST_NAMED)), ("Instances N", number))
 
 
+def _lines(comparison: Comparison) -> Any:
+    """Return the models over trade-offs, which only pages of a ranking over trade-offs ask for."""
+    return comparison.ranking.lines
+
+
 def ranked(comparison: Comparison, tradeoff: float) -> tuple[RankedRow, ...]:
     """Return the rows of the table that the slider re-ranks, in the order of one trade-off."""
-    ranking = comparison.ranking
-    means = ranking.means(tradeoff)
+    lines = _lines(comparison)
+    means = lines.means(tradeoff)
     rows = []
-    for place, name in enumerate(ranking.order(tradeoff), start=1):
-        at = ranking.names.index(name)
+    for place, name in enumerate(lines.order(tradeoff), start=1):
+        at = lines.names.index(name)
         known = comparison.models.get(name)
         rows.append(
             RankedRow(
                 place,
                 name,
                 known.kind if known is not None else "mean of a set",
-                bool(ranking.is_point[at]),
-                float(ranking.distance[at]),
-                float(ranking.imprecision[at]),
+                bool(lines.is_point[at]),
+                float(lines.distance[at]),
+                float(lines.imprecision[at]),
                 shown(float(means[at])),
             )
         )
@@ -108,9 +113,12 @@ def ranked(comparison: Comparison, tradeoff: float) -> tuple[RankedRow, ...]:
 
 
 def standings(comparison: Comparison) -> list[tuple[str, Table]]:
-    """Return places, and differences to the first with their intervals, at every trade-off asked for."""
-    ranking = comparison.ranking
-    return [(f"Trade-off {tradeoff:g}", _places(ranking.at(tradeoff))) for tradeoff in ranking.tradeoffs]
+    """Return places, and differences to the first with their intervals, by every criterion."""
+    return [(_caption(standing.criterion), _places(standing)) for standing in comparison.ranking.standings]
+
+
+def _caption(criterion: str | float) -> str:
+    return title(criterion) if isinstance(criterion, str) else f"Trade-off {criterion:g}"
 
 
 def _places(standing: Any) -> Table:
@@ -131,16 +139,16 @@ def _places(standing: Any) -> Table:
 
 def without_points(comparison: Comparison) -> Table | None:
     """Return the orders of set predictions alone, as C25 prints them."""
-    ranking = comparison.ranking
+    lines = _lines(comparison)
     try:
-        orders = [ranking.at(tradeoff, points=False) for tradeoff in ranking.tradeoffs]
+        orders = [lines.at(tradeoff, points=False) for tradeoff in lines.tradeoffs]
     except UnsupportedError:
         return None
     scores = [
         [f"{name} {shown(float(score))}" for name, score in zip(order.names, order.scores, strict=True)]
         for order in orders
     ]
-    tradeoffs = [f"{order.tradeoff:g}" for order in orders]
+    tradeoffs = [f"{order.criterion:g}" for order in orders]
     return Table.of(
         {"trade-off": tradeoffs, "set predictions, smallest mean score first": map(", ".join, scores)}
     )
@@ -178,16 +186,16 @@ def calibration_table(comparison: Comparison) -> Table | None:
 
 def crossings(comparison: Comparison) -> Table | None:
     """Return where models change places."""
-    ranking = comparison.ranking
-    if not ranking.crossings:
+    lines = _lines(comparison)
+    if not lines.crossings:
         return None
     return Table.of(
         {
-            "trade-off": [crossing.tradeoff for crossing in ranking.crossings],
-            "better below": [crossing.below for crossing in ranking.crossings],
-            "better beyond": [crossing.beyond for crossing in ranking.crossings],
-            "place": [crossing.rank for crossing in ranking.crossings],
-            f"{percent(ranking.level)} interval": [crossing.interval for crossing in ranking.crossings],
+            "trade-off": [crossing.tradeoff for crossing in lines.crossings],
+            "better below": [crossing.below for crossing in lines.crossings],
+            "better beyond": [crossing.beyond for crossing in lines.crossings],
+            "place": [crossing.rank for crossing in lines.crossings],
+            f"{percent(lines.level)} interval": [crossing.interval for crossing in lines.crossings],
         }
     )
 
@@ -303,13 +311,13 @@ def _by_scores(comparison: Comparison) -> dict[str, Any]:
     ranking = comparison.ranking
     figures = [
         report_figure(
-            picture(ranking, statistic=name),
-            f"Behind the first by {title(name)}",
-            f"differences-{name}",
+            picture(ranking, criterion=standing.criterion),
+            f"Behind the first by {_caption(standing.criterion)}",
+            f"differences-{standing.criterion}",
             size=(4.6, 2.8),
             margins=(1.5, 0.75, 0.1, 0.3),
         )
-        for name in ranking.standings
+        for standing in ranking.standings
     ]
     kinds = list(dict.fromkeys(model.kind for model in comparison.models.values()))
     real = all(model.k is None for model in comparison.models.values())
@@ -320,7 +328,7 @@ def _by_scores(comparison: Comparison) -> dict[str, Any]:
         "findings": comparison.findings,
         "contents": [("standings", "Places and ties"), *LAST],
         "main": figures[0],
-        "standings": [(title(name), _places(standing)) for name, standing in ranking.standings.items()],
+        "standings": standings(comparison),
         "figures": figures[1:],
         "warnings": comparison.warnings,
         "methods": (SCORES_METHOD if real else CLASS_SCORES_METHOD, TIES),
@@ -329,32 +337,32 @@ def _by_scores(comparison: Comparison) -> dict[str, Any]:
 
 def _imprecision(comparison: Comparison) -> dict[str, Any]:
     """Return what is said about the price of imprecision."""
-    lines = dataclasses.replace(picture(comparison.ranking), title="")  # the page's own heading says it
+    lines = _lines(comparison)
+    drawn = dataclasses.replace(picture(lines), title="")  # the page's own heading says it
     name, size = "Mean score against trade-off", (6.4, 3.3)
     return {
         "findings": comparison.tradeoff_findings,
         "warnings": [warning for warning in comparison.warnings if is_about_scores(warning)],
         "recommendations": [(task, str(advice)) for task, advice in comparison.recommendations.items()],
-        "main": report_figure(lines, name, "lines", size=size, margins=(0.6, 0.5, 1.3, 0.1)),
+        "main": report_figure(drawn, name, "lines", size=size, margins=(0.6, 0.5, 1.3, 0.1)),
         "ranked": ranked(comparison, 1.0),
         "start": 1.0,
-        "most": lines.axes["xlim"][1],
+        "most": drawn.axes["xlim"][1],
         "standings": standings(comparison),
         "without_points": without_points(comparison),
-        "groups": group_table(comparison.ranking.scores),
+        "groups": group_table(lines.scores),
         "crossings": crossings(comparison),
         "figures": _figures(comparison),
     }
 
 
 def _figures(comparison: Comparison) -> tuple[ReportFigure, ...]:
-    ranking = comparison.ranking
-    figures = []
+    lines, figures = _lines(comparison), []
     for part in ("distance", "imprecision"):
         name = f"{part.capitalize()} of right and wrong predictions"
-        figures.append((picture(ranking, "violins", part=part), name, f"violins-{part}"))
+        figures.append((picture(lines, "violins", part=part), name, f"violins-{part}"))
     for group in ("right", "wrong"):
         name = f"Means over {group} predictions"
-        figures.append((picture(ranking, "bars", group=group), name, f"bars-{group}"))
+        figures.append((picture(lines, "bars", group=group), name, f"bars-{group}"))
     room = (0.6, 1.2, 0.1, 0.3)
     return tuple(report_figure(*figure, size=(4.6, 3.9), margins=room) for figure in figures)

@@ -3,17 +3,15 @@
 from credibly._arrays.shared_parameters import fill_docstrings
 from credibly.selection.decisions import DecisionCosts, decision_costs, murphy_curve
 from credibly.selection.detection import Detection, DetectionScore, detection
+from credibly.selection.lines import Ranking
 from credibly.selection.ranking import rank_models, rank_scores
-from credibly.selection.real_models import ScoreRanking
 from credibly.selection.score import epistemic_score, score_from_parts
-from credibly.selection.standings import Ranking
 
 __all__ = [
     "DecisionCosts",
     "Detection",
     "DetectionScore",
     "Ranking",
-    "ScoreRanking",
     "decision_costs",
     "detection",
     "epistemic_score",

@@ -7,7 +7,6 @@ on bootstrapped instances, the same instances for all models.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -15,20 +14,21 @@ import numpy as np
 
 from credibly._arrays.checks import require_integer
 from credibly._arrays.errors import InputError, InputTypeError, require, require_type
-from credibly._arrays.namespace import HostArray, rows_within_budget, tiles, to_host
+from credibly._arrays.namespace import HostArray, to_host
 from credibly._arrays.notes import Note
-from credibly._arrays.philox import Seed, Stream, Uniforms, as_seed, takes_rng
+from credibly._arrays.philox import as_seed, takes_rng
 from credibly._arrays.progress import Progress, tell
-from credibly._arrays.sums import count_cells
 from credibly.credal.sets import DIRICHLET_SAMPLES
 from credibly.predictions import ClassPredictions, Confidence, RealPredictions, Rows, as_rows
 from credibly.predictions.prediction_sets import remedy_without_probs
 from credibly.results.base import require_level
 from credibly.results.scores import EpistemicScore
+from credibly.selection.lines import Lines, Ranking, crossings, require_tradeoff
 from credibly.selection.matching import matched_models
+from credibly.selection.real_models import rank_real_models
 from credibly.selection.score import NOTABLE, require_same_labels, require_scorable, scored_rows, summed_up
 from credibly.selection.settings import ScoreMeasure, ScoreSettings, checked_settings
-from credibly.selection.standings import Crossing, Ranking, require_tradeoff
+from credibly.selection.standings import bootstrap_means, clusters_note
 from credibly.statistics import Statistic
 
 Models = Mapping[str, Rows]
@@ -37,46 +37,6 @@ TRADEOFFS = (0.0, 0.1, 0.5, 1.0, 2.0)
 
 AVERAGE = "{} Avg"
 """Name of the mean prediction of a set, as C25 calls it."""
-
-_TILE = 64
-
-
-def bootstrap_means(
-    values: HostArray,
-    n_resamples: int,
-    seed: Seed,
-    progress: Progress | None = None,
-    codes: HostArray | None = None,
-) -> HostArray:
-    """Return column means (b, c) of values (n, c) over rows drawn with replacement, or over whole clusters.
-
-    Row counts times values is one product per tile of draws. An infinite entry makes the means of the draws
-    that hold its row infinite. `codes` (n,) are the clusters of rows that belong together: a cluster is drawn
-    with all of its rows.
-    """
-    infinite = np.isinf(values)
-    finite = np.where(infinite, 0.0, values)
-    sizes = None
-    if codes is not None:
-        finite, infinite = (
-            np.stack([np.bincount(codes, column) for column in table.T.astype(np.float64)], axis=1)
-            for table in (finite, infinite)
-        )
-        sizes = np.bincount(codes).astype(np.float64)
-    n = len(finite)
-    lost = (infinite > 0).any(axis=0)
-    uniforms = Uniforms(seed, Stream.MODELS)
-    means = np.empty((n_resamples, values.shape[1]))
-    for reps in tiles(n_resamples, min(_TILE, rows_within_budget(32 * n, 0.5))):
-        rows = (uniforms.draw(reps, slice(0, n)) * n).astype(np.int64)
-        counts = count_cells(rows, n)
-        drawn = n if sizes is None else (counts @ sizes)[:, None]
-        means[reps] = counts @ finite / drawn
-        if lost.any():
-            hit = counts @ infinite[:, lost].astype(np.float64) > 0
-            means[reps, lost] = np.where(hit, np.inf, means[reps][:, lost])
-        tell(progress, reps.stop, n_resamples)
-    return means
 
 
 def models_as_rows(
@@ -153,46 +113,6 @@ def checked_tradeoffs(tradeoffs: Sequence[float]) -> tuple[float, ...]:
     return tuple(map(float, listed))
 
 
-def crossings(
-    names: tuple[str, ...],
-    distance: HostArray,
-    imprecision: HostArray,
-    draws: tuple[HostArray, HostArray],
-    level: float,
-) -> tuple[Crossing, ...]:
-    """Return all positive trade-offs at which two lines meet, in order.
-
-    Lines ``d_a + t i_a`` and ``d_b + t i_b`` meet at ``t = (d_b - d_a) / (i_a - i_b)``. `draws` are the means
-    (b, m) on bootstrapped instances.
-    """
-    crossed = []
-    for a in range(len(names)):
-        for b in range(len(names)):
-            # a is the more imprecise one, nearer to the labels: better below the crossing
-            if not (distance[a] < distance[b] < math.inf and imprecision[a] > imprecision[b]):
-                continue
-            at = float((distance[b] - distance[a]) / (imprecision[a] - imprecision[b]))
-            lines = distance + at * imprecision
-            others = np.delete(lines, [a, b])
-            rank = 1 + int((others < lines[a] - 1e-12 * max(1.0, abs(lines[a]))).sum())
-            interval = _interval(draws[0][:, [a, b]], draws[1][:, [a, b]], level)
-            crossed.append(Crossing(at, names[a], names[b], rank, interval))
-    return tuple(sorted(crossed, key=lambda crossing: crossing.tradeoff))
-
-
-def _interval(distance: HostArray, imprecision: HostArray, level: float) -> tuple[float, float]:
-    """Return percentiles of the crossing over draws; where there is none it lies at 0 or at infinity."""
-    nearer = distance[:, 1] - distance[:, 0]  # how much nearer a is
-    wider = imprecision[:, 0] - imprecision[:, 1]
-    # Without a crossing a is always better where it is nearer, and b elsewhere.
-    at = np.where(nearer > 0, math.inf, 0.0)
-    meets = (nearer > 0) & (wider > 0) & np.isfinite(nearer)
-    at[meets] = nearer[meets] / wider[meets]
-    tail = (1 - level) / 2
-    low, high = np.quantile(at, [tail, 1 - tail], method="nearest")
-    return float(low), float(high)
-
-
 @takes_rng
 def rank_models(
     models: Mapping[str, Any],
@@ -209,7 +129,7 @@ def rank_models(
     statistics: Sequence[str | Statistic] | None = None,
     rng: Any = 0,
     progress: Progress | None = None,
-) -> Any:
+) -> Ranking:
     """Rank models of any kind: classes by the unified score or named scores, real values by proper scores.
 
     Parameters
@@ -249,9 +169,9 @@ def rank_models(
 
     Returns
     -------
-    Ranking or ScoreRanking
-        For classes: lines, crossings, standings with ties, and ``recommend``. For real values, or with
-        `statistics`: a standing with ties and paired differences for every score.
+    Ranking
+        Standings with ties and paired differences. For classes at every trade-off, with lines, crossings and
+        ``lines.recommend``; for real values, or with `statistics`, by every score.
 
     Notes
     -----
@@ -277,9 +197,9 @@ def rank_models(
     >>> ranking = cr.rank_models({"set": cr.Ensemble(members), "point": truth}, labels)
     >>> ranking.order(0.0)
     ('set', 'point', 'set Avg')
-    >>> [(one.below, one.beyond) for one in ranking.crossings]
+    >>> [(crossing.below, crossing.beyond) for crossing in ranking.lines.crossings]
     [('set', 'point'), ('set', 'set Avg')]
-    >>> ranking.recommend(abstention=False).model
+    >>> ranking.lines.recommend(abstention=False).model
     'point'
     """
     sources = models_as_rows(models, labels, clusters, blocks)
@@ -287,8 +207,6 @@ def rank_models(
     n_resamples = require_integer(n_resamples, "n_resamples", 100)
     first, *_ = sources.values()
     if statistics is not None or isinstance(first.example.predictions, RealPredictions):
-        from credibly.selection.real_models import rank_real_models  # which bootstraps as is done here
-
         rule = "is a setting of the unified score of class predictions, not for a ranking by proper scores"
         remedy = "Leave it out; `statistics=` names the scores."
         require(tuple(tradeoffs) == TRADEOFFS, rule, remedy, tradeoffs=tradeoffs)
@@ -341,7 +259,7 @@ def rank_scores(
     Returns
     -------
     Ranking
-        Lines, crossings, standings with ties, and ``recommend``.
+        Standings with ties, lines, crossings, and ``lines.recommend``.
 
     Examples
     --------
@@ -377,17 +295,17 @@ def _ranked(
     progress: Progress | None,
 ) -> Ranking:
     """Return scores as lines, with their means on bootstrapped instances."""
-    lines = _lines(scores, averages)
-    names = tuple(lines)
+    scored = _scored(scores, averages)
+    names = tuple(scored)
     values = np.stack(
-        [to_host(array) for score in lines.values() for array in (score.distance, score.imprecision)], axis=1
+        [to_host(array) for score in scored.values() for array in (score.distance, score.imprecision)], axis=1
     )
     draws = bootstrap_means(values, settings["n_resamples"], tuple(settings["seed"]), progress, codes)
-    distance, imprecision = _means(lines, "distance"), _means(lines, "imprecision")
+    distance, imprecision = _means(scored, "distance"), _means(scored, "imprecision")
     drawn = (draws[:, 0::2], draws[:, 1::2])
-    return Ranking(
+    lines = Lines(
         names=names,
-        is_point=np.array([score.kind == "Point" for score in lines.values()]),
+        is_point=np.array([score.kind == "Point" for score in scored.values()]),
         distance=distance,
         imprecision=imprecision,
         tradeoffs=tradeoffs,
@@ -397,15 +315,16 @@ def _ranked(
         level=float(level),
         n=len(values),
         scores=scores,
+    )
+    return Ranking(
+        names=names,
+        standings=tuple(map(lines.at, tradeoffs)),
+        level=float(level),
+        n=len(values),
+        lines=lines,
         settings=settings,
         notes=(*_notes(scores), *notes),
     )
-
-
-def clusters_note(models: Models) -> tuple[str, ...]:
-    """Say that ties are those of clusters, where rows come in clusters."""
-    ids = next(iter(models.values())).clusters
-    return () if ids is None else (f"ties are decided by drawing {ids.levels.size} clusters of rows",)
 
 
 def _scores(
@@ -425,11 +344,11 @@ def _scores(
     return scores
 
 
-def _lines(scores: Mapping[str, EpistemicScore], averages: bool) -> dict[str, EpistemicScore]:
+def _scored(scores: Mapping[str, EpistemicScore], averages: bool) -> dict[str, EpistemicScore]:
     """Return the scores that are ranked: every model, and the mean predictions of sets."""
-    lines: dict[str, EpistemicScore] = {}
+    ranked: dict[str, EpistemicScore] = {}
     for name, score in scores.items():
-        lines[name] = score
+        ranked[name] = score
         if averages and score.average is not None:
             average = AVERAGE.format(name)
             if average in scores:
@@ -439,12 +358,12 @@ def _lines(scores: Mapping[str, EpistemicScore], averages: bool) -> dict[str, Ep
                     "it is taken",
                     "Rename one of them, or pass `averages=False`.",
                 )
-            lines[average] = score.average
-    return lines
+            ranked[average] = score.average
+    return ranked
 
 
-def _means(lines: Mapping[str, EpistemicScore], part: str) -> HostArray:
-    return np.array([score.summary[part]["all"].mean for score in lines.values()])
+def _means(scored: Mapping[str, EpistemicScore], part: str) -> HostArray:
+    return np.array([score.summary[part]["all"].mean for score in scored.values()])
 
 
 def _notes(scores: Mapping[str, EpistemicScore]) -> tuple[str, ...]:

@@ -9,104 +9,28 @@ of the distribution they were drawn from.   Gneiting and Raftery 2007; Ferro 201
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any
 
 import numpy as np
 
-from credibly._arrays.errors import CrediblyError, InputError, nearest, require, require_type
+from credibly._arrays.errors import CrediblyError, InputError, require, require_type
 from credibly._arrays.namespace import HostArray, to_host
-from credibly._arrays.notes import counted
 from credibly._arrays.philox import Seed
 from credibly._arrays.progress import Progress, tell
 from credibly._arrays.standard_errors import mean_error
 from credibly.predictions import ClassPredictions, Dataset, Point, Predictions, RealPredictions, Rows, Samples
 from credibly.predictions.quantiles import at_levels, levels_note, shared_levels
-from credibly.results.base import Result
 from credibly.results.estimates import Estimate
-from credibly.selection.ranking import bootstrap_means, clusters_note
+from credibly.selection.lines import Ranking
 from credibly.selection.score import require_same_labels
-from credibly.selection.standings import Places, places
+from credibly.selection.standings import bootstrap_means, clusters_note, standing_by
 from credibly.statistics import Statistic, crps
 from credibly.statistics.linear import Linear
 from credibly.statistics.registry import as_statistic
 
 SCORES = ("crps", "interval_score", "gaussian_log_loss")
 """Proper scores by which models are ranked unasked, where all of them have it."""
-
-
-@dataclasses.dataclass(frozen=True)
-class ScoreStanding(Places):
-    """The models by one score, best first; smaller is better.
-
-    Attributes
-    ----------
-    statistic : str
-        The score.
-    """
-
-    statistic: str
-
-
-@dataclasses.dataclass(frozen=True)
-class ScoreRanking(Result):
-    """Models by proper scores: of real values, or of classes where scores were named.
-
-    Attributes
-    ----------
-    names : tuple of str
-        The models, as given.
-    standings : mapping of str to ScoreStanding
-        Order, ties and paired differences by every score, the first of which decides.
-    estimates : mapping of str to mapping of str to Estimate
-        Every model's mean scores with their standard errors.
-    level : float
-        Joint coverage of the intervals that decide ties.
-    n : int
-        Number of instances.
-    settings : mapping
-        Scores with their settings, number of draws, seed.
-    notes : tuple of str
-        How models of different kinds were made comparable, and which scores were left out.
-    """
-
-    names: tuple[str, ...]
-    standings: Mapping[str, ScoreStanding]
-    estimates: Mapping[str, Mapping[str, Estimate]]
-    level: float
-    n: int
-    settings: Mapping[str, Any] = dataclasses.field(default_factory=dict)
-    notes: tuple[str, ...] = ()
-
-    def at(self, statistic: str | None = None) -> ScoreStanding:
-        """Return the standing by a score. Default: the first."""
-        known = tuple(self.standings)
-        chosen = known[0] if statistic is None else statistic
-        if chosen not in self.standings:
-            raise InputError(
-                "`statistic`", "must be one of the ranking", f"got {chosen!r}", nearest(str(chosen), known)
-            )
-        return self.standings[chosen]
-
-    def order(self, statistic: str | None = None) -> tuple[str, ...]:
-        """Return the models from best to worst by a score. Default: the first."""
-        return self.at(statistic).names
-
-    def __str__(self) -> str:
-        what = "smallest mean score first, with places and distances from the first"
-        joint = f"{100 * self.level:.4g} % joint intervals"
-        lines = [f"{len(self.names)} models on {counted(self.n, 'instance')}, {what} ({joint})"]
-        for name, standing in self.standings.items():
-            lines.append(f"  {name}")
-            for model, score in zip(standing.names, standing.scores, strict=True):
-                line, behind = f"    {standing.place(model)}: {model} {score:.4g}", standing.behind(model)
-                if behind is not None:
-                    difference, (low, high) = behind
-                    line += f", {difference:+.4g} ({low:.4g} to {high:.4g})"
-                lines.append(line)
-        return "\n".join(lines)
 
 
 def rank_real_models(
@@ -116,7 +40,7 @@ def rank_real_models(
     level: float,
     seed: Seed,
     progress: Progress | None,
-) -> ScoreRanking:
+) -> Ranking:
     """Rank models of real values, or models of classes by the scores that were named."""
     samples = {name: rows.example.predictions for name, rows in models.items()}
     levels = shared_levels([sample for sample in samples.values() if isinstance(sample, RealPredictions)])
@@ -147,7 +71,8 @@ def rank_real_models(
     names, (rows_of_first, *_) = tuple(models), models.values()
     codes, n = rows_of_first.cluster_codes(), rows_of_first.n
     notes += clusters_note(models)
-    standings, estimates = {}, {name: {} for name in names}  # type: ignore[var-annotated]
+    standings = []
+    estimates: dict[str, dict[str, Estimate]] = {name: {} for name in names}
     for at, statistic in enumerate(chosen):
         table = np.stack([values[name][at] for name in names], axis=1)
         score = chosen[statistic]
@@ -156,21 +81,21 @@ def rank_real_models(
             mean, error = float(column.mean()), mean_error(column, codes, score.term_size)
             estimates[name][statistic] = Estimate(statistic, mean, n=n, settings=settings, **error)
         draws = bootstrap_means(table, n_resamples, seed, None, codes)
-        order = places(names, table.mean(axis=0), draws, level, n, "smallest", score.term_size)
-        standings[statistic] = ScoreStanding(**vars(order), statistic=statistic)
+        means = table.mean(axis=0)
+        standings.append(standing_by(statistic, names, means, draws, level, n, "smallest", score.term_size))
         tell(progress, n_resamples + n_resamples * (at + 1) // len(chosen), 2 * n_resamples)
-    return ScoreRanking(
-        names,
-        standings,
-        estimates,
-        float(level),
-        rows_of_first.n,
-        {
+    return Ranking(
+        names=names,
+        standings=tuple(standings),
+        level=float(level),
+        n=rows_of_first.n,
+        estimates=estimates,
+        settings={
             "statistics": {name: statistic.settings() for name, statistic in chosen.items()},
             "n_resamples": n_resamples,
             "seed": list(seed),
         },
-        tuple(notes),
+        notes=tuple(notes),
     )
 
 

@@ -45,8 +45,8 @@ from credibly.predictions import (
 )
 from credibly.predictions.dataset import joined_rows
 from credibly.results.scores import Dependence, EpistemicScore, Group, Spread
+from credibly.selection.lines import combined, require_tradeoff
 from credibly.selection.settings import ScoreMeasure, ScoreSettings, checked_settings, imprecision_of
-from credibly.selection.standings import combined, require_tradeoff
 from credibly.statistics.kernels import spaced
 from credibly.statistics.proper import top_label
 

@@ -17,7 +17,7 @@ from credibly._arrays.philox import Seed, as_seed
 from credibly.credal import decision, nonspecificity_estimate, size, uncertainty
 from credibly.credal.sets import DIRICHLET_SAMPLES, CredalSet
 from credibly.predictions import Point
-from credibly.selection.standings import require_tradeoff
+from credibly.selection.lines import require_tradeoff
 
 MeasureName = Literal["hartley", "dubois_prade", "koerner", "entropy_gap", "credal_size", "u65", "u80"]
 ScoreMeasure = MeasureName | Callable[[CredalSet], Array]

@@ -1,73 +1,36 @@
-"""Models as lines over the trade-off: their order anywhere on it, ties, crossings, advice.
+"""Who is first, and who is tied: models in order of a mean over the same instances, with joint intervals.
 
-What `rank_models` returns; orders are decided here, from the bootstrapped means it keeps.
+Intervals come from instances drawn with replacement, the same draws for all models.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import itertools
 import math
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
-from credibly._arrays.errors import InputError, UnsupportedError, is_number, nearest, one_of, require
-from credibly._arrays.namespace import Array, HostArray, namespace
+from credibly._arrays.errors import InputError, nearest
+from credibly._arrays.namespace import HostArray, rows_within_budget, tiles
+from credibly._arrays.philox import Seed, Stream, Uniforms
+from credibly._arrays.progress import Progress, tell
+from credibly._arrays.sums import count_cells
+from credibly.predictions import Rows
 from credibly.results.base import Result
-from credibly.results.scores import EpistemicScore
 
-_MOST_NAMED = 4
-
-LOW, MODERATE, HIGH = 0.1, 0.5, 2.0
-"""Trade-offs that C25's guidance calls low, moderate and high."""
-
-_LARGEST = 1e100  # squares of larger scores would leave double precision
-
-NEGLIGIBLE = 1e-12
-"""Imprecision up to this is rounding: an infinite trade-off does not punish it."""
-
-
-def require_tradeoff(tradeoff: Any) -> None:
-    """Raise unless `tradeoff` is a number from 0 to infinity."""
-    number, advised = is_number(tradeoff), "C25 uses 0.1 if abstaining is allowed and 2 if it is not."
-    rule = "must be a number of at least 0 (infinity included)"
-    require(number and tradeoff >= 0, rule, advised, tradeoff=tradeoff)
-    rule = f"must be at most {_LARGEST:g}, or infinite"
-    large = _LARGEST < tradeoff < math.inf
-    require(not large, rule, "Use infinity: only imprecision counts.", tradeoff=tradeoff)
+_TILE = 64
 
 
 @dataclasses.dataclass(frozen=True)
-class Crossing(Result):
-    """Where two models change places.
-
-    Attributes
-    ----------
-    tradeoff : float
-        At this trade-off both have the same mean score.
-    below, beyond : str
-        Which of the two is better at smaller and at larger trade-offs.
-    rank : int
-        The better of the two places that are exchanged; 1 if the leader changes.
-    interval : tuple of float
-        Percentiles over bootstrap draws; 0 and infinity are draws in which one model is always better.
-    """
-
-    tradeoff: float
-    below: str
-    beyond: str
-    rank: int
-    interval: tuple[float, float]
-
-
-@dataclasses.dataclass(frozen=True)
-class Places(Result):
+class Standing(Result):
     """Models by one number, best first, with ties.
 
     Attributes
     ----------
+    criterion : str or float
+        Name of the number, or the trade-off at which it is the unified score.
     names : tuple of str
         The models in order.
     scores : ndarray (m,)
@@ -82,6 +45,7 @@ class Places(Result):
         Their joint coverage over all pairs.
     """
 
+    criterion: str | float
     names: tuple[str, ...]
     scores: HostArray
     best_ranks: HostArray
@@ -122,19 +86,6 @@ class Places(Result):
         return self.names.index(name)
 
 
-@dataclasses.dataclass(frozen=True)
-class Standing(Places):
-    """The models at one trade-off, best first; at an infinite one, imprecision decides, then distance.
-
-    Attributes
-    ----------
-    tradeoff : float
-        The trade-off; the numbers are mean scores there.
-    """
-
-    tradeoff: float
-
-
 def ranks(low: HostArray, value: HostArray, n: int) -> tuple[HostArray, HostArray]:
     """Return the best and the worst place of every model, where low[i, j] bounds how much worse i is than j.
 
@@ -147,7 +98,8 @@ def ranks(low: HostArray, value: HostArray, n: int) -> tuple[HostArray, HostArra
     return 1 + worse.sum(axis=1), len(value) - worse.sum(axis=0)
 
 
-def places(
+def standing_by(
+    criterion: str,
     names: tuple[str, ...],
     values: HostArray,
     draws: HostArray,
@@ -155,11 +107,13 @@ def places(
     n: int,
     best: Literal["smallest", "largest", "nearest zero"],
     size: float = 1.0,
-) -> Places:
+) -> Standing:
     """Return models in the order of a mean over instances.
 
     Parameters
     ----------
+    criterion : str
+        Name of this mean.
     names : tuple of str
         The models.
     values : ndarray (m,)
@@ -177,7 +131,7 @@ def places(
 
     Returns
     -------
-    Places
+    Standing
         The order, and who is tied.
     """
     if best == "nearest zero":
@@ -194,7 +148,8 @@ def places(
     with np.errstate(invalid="ignore"):  # infinity minus infinity is not known
         differences = ordered - ordered[0]
     differences[~np.isfinite(differences)] = math.nan
-    return Places(
+    return Standing(
+        criterion=criterion,
         names=tuple(names[i] for i in order),
         scores=values[order],
         best_ranks=best_ranks,
@@ -226,42 +181,6 @@ def _gaps_apart(values: HostArray, draws: HostArray, level: float) -> tuple[Host
     return np.fmin.reduce([*corners, zero]), np.fmax.reduce([*corners, zero])
 
 
-@dataclasses.dataclass(frozen=True)
-class Recommendation(Result):
-    """Which model to choose, and why.
-
-    Attributes
-    ----------
-    model : str
-        The model with the smallest mean score at `tradeoff`.
-    tradeoff : float
-        The trade-off that follows from the answers.
-    reason : str
-        Why this trade-off.
-    tied : tuple of str
-        Models that are not worse beyond chance.
-    range : tuple of float
-        Range of trade-offs in which the model is first.
-    """
-
-    model: str
-    tradeoff: float
-    reason: str
-    tied: tuple[str, ...]
-    range: tuple[float, float]
-
-    def __str__(self) -> str:
-        few, last = self.tied[:-1], self.tied[-1:]
-        if len(self.tied) > _MOST_NAMED:
-            few, last = self.tied[:_MOST_NAMED], (f"{len(self.tied) - _MOST_NAMED} more",)
-        names = " and ".join(filter(None, (", ".join(few), *last)))
-        are = "are" if len(self.tied) > 1 else "is"
-        tied = f" {names} {are} statistically tied with it." if self.tied else ""
-        low, high = self.range
-        until = "on" if math.isinf(high) else f"to {high:.3g}"
-        return f"{self.model}: {self.reason} It is first from trade-off {low:.3g} {until}.{tied}"
-
-
 def simultaneous_intervals(
     value: HostArray, draws: HostArray, level: float, size: float = 1.0
 ) -> tuple[HostArray, HostArray]:
@@ -269,7 +188,7 @@ def simultaneous_intervals(
 
     The half width of a pair is its bootstrap standard deviation times one quantile of the largest
     standardised deviation over pairs. Pairs with an infinite mean have NaN ends; pairs whose difference never
-    moves have no width. `size` is as in `places`.
+    moves have no width. `size` is as in `standing_by`.
     """
     m = len(value)
     low, high = np.full((m, m), math.nan), np.full((m, m), math.nan)
@@ -296,230 +215,45 @@ def simultaneous_intervals(
     return low + 0.0, high + 0.0  # no difference is 0, not -0
 
 
-def advice(abstention: bool, priority: str | None) -> tuple[float, str]:
-    """Return the trade-off that answers about a task lead to, and why."""
-    if abstention and priority != "precision":
-        return LOW, (
-            "doubtful instances may be left undecided, so imprecision costs little and a set near the label "
-            f"is preferred (low trade-off {LOW:g})."
-        )
-    if not abstention and priority != "accuracy":
-        return HIGH, (
-            f"every instance must be decided, so imprecision is punished (high trade-off {HIGH:g})."
-        )
-    why = (
-        "doubtful instances may be left undecided, but narrow sets matter more"
-        if abstention
-        else "every instance must be decided, but labels near the set matter more"
-    )
-    return MODERATE, f"{why} (moderate trade-off {MODERATE:g})."
+def bootstrap_means(
+    values: HostArray,
+    n_resamples: int,
+    seed: Seed,
+    progress: Progress | None = None,
+    codes: HostArray | None = None,
+) -> HostArray:
+    """Return column means (b, c) of values (n, c) over rows drawn with replacement, or over whole clusters.
 
-
-@dataclasses.dataclass(frozen=True)
-class Ranking(Result):
-    """Models as lines over the trade-off: mean score = mean distance + trade-off * mean imprecision.
-
-    Attributes
-    ----------
-    names : tuple of str
-        The models, and "NAME Avg" for the mean prediction of each set.
-    is_point : ndarray (m,)
-        Which of them predict one distribution.
-    distance, imprecision : ndarray (m,)
-        Means over instances.
-    tradeoffs : tuple of float
-        Trade-offs at which the models were ordered.
-    crossings : tuple of Crossing
-        All places where two models change order, from small to large trade-offs.
-    distance_draws, imprecision_draws : ndarray (b, m)
-        The means on bootstrapped instances, the same ones for all models.
-    level : float
-        Joint coverage of the intervals that decide ties.
-    n : int
-        Number of instances.
-    scores : mapping of str to EpistemicScore
-        Every model's own score, without the averages (they are inside).
-    settings : mapping
-        Measure, number of draws, seed.
-    notes : tuple of str
-        What a reader of the ranking must know: dependences, infinite rows.
+    Row counts times values is one product per tile of draws. An infinite entry makes the means of the draws
+    that hold its row infinite. `codes` (n,) are the clusters of rows that belong together: a cluster is drawn
+    with all of its rows.
     """
-
-    names: tuple[str, ...]
-    is_point: HostArray
-    distance: HostArray
-    imprecision: HostArray
-    tradeoffs: tuple[float, ...]
-    crossings: tuple[Crossing, ...]
-    distance_draws: HostArray
-    imprecision_draws: HostArray
-    level: float
-    n: int
-    scores: Mapping[str, EpistemicScore]
-    settings: Mapping[str, Any] = dataclasses.field(default_factory=dict)
-    notes: tuple[str, ...] = ()
-
-    def means(self, tradeoff: float) -> HostArray:
-        """Return the mean score of every model at a trade-off, in the order of `names`."""
-        require_tradeoff(tradeoff)
-        return np.asarray(combined(self.distance, self.imprecision, tradeoff))
-
-    def order(self, tradeoff: float, *, points: bool = True) -> tuple[str, ...]:
-        """Return the models from best to worst, with or without those that predict one distribution."""
-        kept = self._kept(points)
-        values = self.means(tradeoff)
-        # at an infinite trade-off only imprecision counts, then distance
-        precise = np.where(self.imprecision > NEGLIGIBLE, self.imprecision, 0.0)
-        keys = (self.distance, precise) if math.isinf(tradeoff) else (self.distance, values)
-        return tuple(self.names[i] for i in np.lexsort(keys) if kept[i])
-
-    def at(self, tradeoff: float, *, points: bool = True) -> Standing:
-        """Return the standing at any trade-off, with ties.
-
-        Parameters
-        ----------
-        tradeoff : float
-            Weight of the imprecision, from 0 to infinity.
-        points : bool
-            Whether to include models that predict one distribution.
-
-        Returns
-        -------
-        Standing
-            Order, places and simultaneous intervals of the differences to the first.
-
-        Notes
-        -----
-        Model a is better than b if the interval of their difference excludes 0. The intervals hold jointly
-        for all pairs of models at this trade-off: their width is a quantile of the largest standardised
-        difference over pairs in the bootstrap draws. A finite mean is better than an infinite one. With one
-        instance, all models with finite means are tied.
-        """
-        order = self.order(tradeoff, points=points)
-        chosen = [self.names.index(name) for name in order]
-        value, low, high = self._compared(tradeoff, chosen)
-        best_ranks, worst_ranks = ranks(low, value, self.n)
-        # the middle of an interval is the difference it is about, of whatever decides between the two
-        differences = 0.5 * (low[:, 0] + high[:, 0]) + 0.0  # never -0
-        intervals = np.stack([low[:, 0], high[:, 0]], axis=1)
-        return Standing(
-            tradeoff=float(tradeoff),
-            names=order,
-            scores=self.means(tradeoff)[chosen],
-            best_ranks=best_ranks,
-            worst_ranks=worst_ranks,
-            differences=differences,
-            intervals=np.full_like(intervals, math.nan) if self.n == 1 else intervals,
-            level=self.level,
+    infinite = np.isinf(values)
+    finite = np.where(infinite, 0.0, values)
+    sizes = None
+    if codes is not None:
+        finite, infinite = (
+            np.stack([np.bincount(codes, column) for column in table.T.astype(np.float64)], axis=1)
+            for table in (finite, infinite)
         )
-
-    def leaders(self, *, points: bool = True) -> tuple[tuple[float, float, str], ...]:
-        """Return which model is first between which trade-offs: (from, to, name), from 0 to infinity."""
-        kept = [name for name, take in zip(self.names, self._kept(points), strict=True) if take]
-        at = sorted({edge.tradeoff for edge in self.crossings if {edge.below, edge.beyond} <= set(kept)})
-        edges = [0.0, *at, math.inf]
-        ranges: list[tuple[float, float, str]] = []
-        for low, high in itertools.pairwise(edges):
-            middle = 0.5 * (low + high) if math.isfinite(high) else 2 * low + 1.0
-            first = self.order(middle, points=points)[0]
-            if ranges and ranges[-1][2] == first:
-                ranges[-1] = (ranges[-1][0], high, first)
-            else:
-                ranges.append((low, high, first))
-        return tuple(ranges)
-
-    def recommend(
-        self,
-        *,
-        abstention: bool,
-        priority: Literal["accuracy", "precision"] | None = None,
-        points: bool = True,
-    ) -> Recommendation:
-        """Return the model to choose, according to C25's questions about the task.
-
-        Parameters
-        ----------
-        abstention : bool
-            Whether the task allows an instance to be left undecided (for a person, or for a second look).
-        priority : {"accuracy", "precision"}, optional
-            What matters more, if known: a label near the set, or a narrow set.
-        points : bool
-            Whether to include models that predict one distribution; they never abstain.
-
-        Returns
-        -------
-        Recommendation
-            Model, trade-off, reason and ties.
-
-        Notes
-        -----
-        C25's scenarios: sorting crops may leave doubtful ones to a person, so the trade-off is low (0.1); a
-        car must decide, so it is high (2). A priority that contradicts the answer to the first question leads
-        to the middle (0.5).
-        """
-        known = isinstance(abstention, (bool, np.bool_))
-        require(known, "must be True or False", "Say which.", abstention=abstention)
-        one_of("`priority`", priority, (None, "accuracy", "precision"))
-        tradeoff, reason = advice(bool(abstention), priority)
-        standing = self.at(tradeoff, points=points)
-        first = standing.names[0]
-        ranges = [(low, high) for low, high, name in self.leaders(points=points) if name == first]
-        # nearest instead of around: at a crossing rounding decides on which side of it the trade-off is
-        between = min(ranges, key=lambda ends: max(ends[0] - tradeoff, tradeoff - ends[1]))
-        return Recommendation(first, tradeoff, reason, standing.tied_with_first, between)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything in JSON-safe types, except arrays over draws and instances."""
-        dropped = ("distance_draws", "imprecision_draws", "scores")
-        light = {name: value for name, value in super().to_dict().items() if name not in dropped}
-        return {
-            **light,
-            "scores": {name: score.summary_dict() for name, score in self.scores.items()},
-            "standings": [self.at(tradeoff).to_dict() for tradeoff in self.tradeoffs],
-        }
-
-    def __str__(self) -> str:
-        lines = [f"{len(self.names)} models on {self.n} instances, smallest mean score first"]
-        for tradeoff in self.tradeoffs:
-            standing = self.at(tradeoff)
-            places = ", ".join(
-                f"{name} {score:.3f} ({standing.place(name)})"
-                for name, score in zip(standing.names, standing.scores, strict=True)
-            )
-            lines.append(f"  trade-off {tradeoff:g}: {places}")
-        return "\n".join(lines)
-
-    def _kept(self, points: bool) -> HostArray:
-        kept = np.ones(len(self.names), dtype=bool) if points else ~self.is_point
-        if not kept.any():
-            raise UnsupportedError(
-                "a ranking without point models",
-                "needs at least one set prediction",
-                f"all {len(self.names)} models predict one distribution",
-                "Pass `points=True`.",
-            )
-        return kept
-
-    def _compared(self, tradeoff: float, chosen: list[int]) -> tuple[HostArray, HostArray, HostArray]:
-        """Return what decides the order at a trade-off, and the intervals of all differences."""
-        if math.isfinite(tradeoff):
-            value = combined(self.distance[chosen], self.imprecision[chosen], tradeoff)
-            draws = combined(self.distance_draws[:, chosen], self.imprecision_draws[:, chosen], tradeoff)
-            return value, *simultaneous_intervals(value, draws, self.level)
-        value = self.imprecision[chosen]
-        low, high = simultaneous_intervals(value, self.imprecision_draws[:, chosen], self.level)
-        precise = np.flatnonzero(value <= NEGLIGIBLE)
-        if precise.size > 1:  # between points distance decides
-            points = [chosen[place] for place in precise]
-            ends = simultaneous_intervals(self.distance[points], self.distance_draws[:, points], self.level)
-            for whole, part in zip((low, high), ends, strict=True):
-                whole[np.ix_(precise, precise)] = part
-        return value, low, high
+        sizes = np.bincount(codes).astype(np.float64)
+    n = len(finite)
+    lost = (infinite > 0).any(axis=0)
+    uniforms = Uniforms(seed, Stream.MODELS)
+    means = np.empty((n_resamples, values.shape[1]))
+    for reps in tiles(n_resamples, min(_TILE, rows_within_budget(32 * n, 0.5))):
+        rows = (uniforms.draw(reps, slice(0, n)) * n).astype(np.int64)
+        counts = count_cells(rows, n)
+        drawn = n if sizes is None else (counts @ sizes)[:, None]
+        means[reps] = counts @ finite / drawn
+        if lost.any():
+            hit = counts @ infinite[:, lost].astype(np.float64) > 0
+            means[reps, lost] = np.where(hit, np.inf, means[reps][:, lost])
+        tell(progress, reps.stop, n_resamples)
+    return means
 
 
-def combined(distance: Array, imprecision: Array, tradeoff: float) -> Array:
-    """Return distance + trade-off * imprecision, with infinity times 0 being 0: a point is never punished."""
-    if math.isfinite(tradeoff):
-        return distance + tradeoff * imprecision
-    xp = namespace(distance)
-    return xp.where(imprecision > NEGLIGIBLE, xp.full_like(distance, xp.inf), distance)
+def clusters_note(models: Mapping[str, Rows]) -> tuple[str, ...]:
+    """Say that ties are those of clusters, where rows come in clusters."""
+    ids = next(iter(models.values())).clusters
+    return () if ids is None else (f"ties are decided by drawing {ids.levels.size} clusters of rows",)

@@ -49,14 +49,15 @@ def by_divergence(models: Models, draws: int, seed: int) -> tuple[StudyTable, li
                 for name, one in by_kl.items()
             }
         ranking = rank_scores(scores, n_resamples=draws, rng=seed)
+        assert ranking.lines is not None
         scale = c25.scale_of(scores, by_kl) if scaled else 1.0
         label = f"{divergence}, scaled" if scaled else divergence
-        firsts[label] = set(ranking.order(scale, points=False)[:2])
+        firsts[label] = set(ranking.lines.order(scale, points=False)[:2])
         areas[divergence] = {
             name: _area(to_host(score.distance), ~to_host(score.right))
-            for name, score in ranking.scores.items()
+            for name, score in ranking.lines.scores.items()
         }
-        distances = ranking.scores["ensemble"].summary["distance"]
+        distances = ranking.lines.scores["ensemble"].summary["distance"]
         ratios[divergence] = distances["wrong"].mean / distances["right"].mean
         for tradeoff in (0.1, 0.5, 1.0):
             standing = ranking.at(tradeoff * scale)

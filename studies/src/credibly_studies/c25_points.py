@@ -16,7 +16,7 @@ from credibly.plots import picture, whole_figure
 from credibly.predictions import Belief, Dirichlet, Point
 from credibly.results.scores import EpistemicScore
 from credibly.selection import epistemic_score
-from credibly.selection.standings import Ranking
+from credibly.selection.lines import Ranking
 from credibly.statistics import accuracy, confidence_ece
 from credibly_studies import c25
 from credibly_studies.c25_claims import CONFIDENCE, LOWEST_CIFAR10, REDUCES, VAGUE

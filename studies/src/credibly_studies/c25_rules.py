@@ -12,7 +12,7 @@ from credibly_studies.c25_printed import BY_ENTROPY, BY_JS, SCORES, TABLE_8, VER
 Scores = Mapping[str, Mapping[str, Printed]]
 """Printed rows by data set and model."""
 
-Lines = Mapping[str, tuple[float, float]]
+PrintedLines = Mapping[str, tuple[float, float]]
 """Mean distance and mean imprecision by model."""
 
 HALF = 0.5e-3
@@ -83,7 +83,7 @@ def tradeoffs(scores: Scores) -> Iterator[Checked]:
                 yield _compared(f"{where}, std", std, nearest, (2 + tradeoff) * HALF)
 
 
-def ranked_scores(table: str, ranking: PrintedRanking, lines: Lines) -> list[Checked]:
+def ranked_scores(table: str, ranking: PrintedRanking, lines: PrintedLines) -> list[Checked]:
     """Compare printed mean scores with distance + trade-off * imprecision of printed means."""
     checks = []
     for name, score in zip(ranking.models, ranking.scores, strict=True):
@@ -94,7 +94,7 @@ def ranked_scores(table: str, ranking: PrintedRanking, lines: Lines) -> list[Che
     return checks
 
 
-def ranked_order(table: str, ranking: PrintedRanking, lines: Lines) -> list[Checked]:
+def ranked_order(table: str, ranking: PrintedRanking, lines: PrintedLines) -> list[Checked]:
     """Compare the printed order with that of the same sums: nobody stands before a better one."""
     expected = [d + ranking.tradeoff * i for d, i in (lines[name] for name in ranking.models)]
     checks = []

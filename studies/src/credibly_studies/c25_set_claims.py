@@ -10,7 +10,7 @@ import numpy as np
 from credibly._arrays.namespace import HostArray, to_host
 from credibly.evaluation import shown
 from credibly.results.scores import EpistemicScore
-from credibly.selection.standings import Ranking
+from credibly.selection.lines import Lines
 from credibly_studies.c25_claims import REPLACED, TREND, VAGUE, WRONG_LARGER
 from credibly_studies.c25_models import Models
 from credibly_studies.judging import Interval, above, below, dominance, mean_interval, normal_interval, told
@@ -21,14 +21,14 @@ LARGE = 0.9
 """Share of the largest non-specificity from which on a set says next to nothing."""
 
 
-def set_claims(data: str, models: Models, rankings: dict[str, Ranking]) -> list[Claim]:
+def set_claims(data: str, models: Models, lines_by_mode: dict[str, Lines]) -> list[Claim]:
     """Judge what C25 says in both modes."""
     claims = []
-    for mode, ranking in rankings.items():
+    for mode, lines in lines_by_mode.items():
         where = f"{data}, {mode} mode"
-        scores = {name: score for name, score in ranking.scores.items() if score.kind != "Point"}
-        claims += [wrong_is_larger(where, scores), trend(where, scores), _replaced(where, ranking)]
-    return [*claims, _evidential_is_vague(data, models, rankings)]
+        scores = {name: score for name, score in lines.scores.items() if score.kind != "Point"}
+        claims += [wrong_is_larger(where, scores), trend(where, scores), _replaced(where, lines)]
+    return [*claims, _evidential_is_vague(data, models, lines_by_mode)]
 
 
 def wrong_is_larger(where: str, scores: Mapping[str, EpistemicScore]) -> Claim:
@@ -91,23 +91,23 @@ def rank_correlation(first: HostArray, second: HostArray) -> tuple[float, Interv
     return value, (math.tanh(low), math.tanh(high))
 
 
-def _against(ranking: Ranking, tradeoff: float, first: str, second: str) -> tuple[float, Interval | None]:
+def _against(lines: Lines, tradeoff: float, first: str, second: str) -> tuple[float, Interval | None]:
     """Return the mean score of one model minus that of another, with the interval of paired instances."""
     scored = {
-        **ranking.scores,
-        **{f"{name} Avg": one.average for name, one in ranking.scores.items() if one.average is not None},
+        **lines.scores,
+        **{f"{name} Avg": one.average for name, one in lines.scores.items() if one.average is not None},
     }
     parts = [to_host(scored[name].distance + tradeoff * scored[name].imprecision) for name in (first, second)]
     change = parts[0] - parts[1]
     return float(change.mean()), mean_interval(change)
 
 
-def _replaced(where: str, ranking: Ranking) -> Claim:
+def _replaced(where: str, lines: Lines) -> Claim:
     """Judge whether a set is first at trade-off 0.1 and a point at 1; ties decide nothing."""
-    first, point = ranking.order(0.1)[0], ranking.order(math.inf)[0]
-    best = ranking.order(1.0, points=False)[0]
-    low, high = _against(ranking, 0.1, first, point), _against(ranking, 1.0, point, best)
-    is_set = not ranking.is_point[ranking.names.index(first)]
+    first, point = lines.order(0.1)[0], lines.order(math.inf)[0]
+    best = lines.order(1.0, points=False)[0]
+    low, high = _against(lines, 0.1, first, point), _against(lines, 1.0, point, best)
+    is_set = not lines.is_point[lines.names.index(first)]
     return Claim(
         *REPLACED,
         "",
@@ -117,11 +117,11 @@ def _replaced(where: str, ranking: Ranking) -> Claim:
     )
 
 
-def _evidential_is_vague(data: str, models: Models, rankings: dict[str, Ranking]) -> Claim:
+def _evidential_is_vague(data: str, models: Models, lines_by_mode: dict[str, Lines]) -> Claim:
     largest = math.log(models.models["evidential"].n_classes)
     shares = {}
-    for mode, ranking in rankings.items():
-        spread = ranking.scores["evidential"].summary["imprecision"]["all"]
+    for mode, lines in lines_by_mode.items():
+        spread = lines.scores["evidential"].summary["imprecision"]["all"]
         shares[mode] = spread.mean / largest, normal_interval(spread.mean / largest, spread.stderr / largest)
     outcome = above(shares["exact"][1], LARGE)
     return Claim(

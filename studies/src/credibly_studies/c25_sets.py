@@ -11,7 +11,7 @@ from credibly._arrays.namespace import to_host
 from credibly.plots import picture, whole_figure
 from credibly.results.scores import EpistemicScore
 from credibly.selection import rank_models
-from credibly.selection.standings import Crossing, Ranking
+from credibly.selection.lines import Crossing, Lines
 from credibly.statistics import accuracy, confidence_ece
 from credibly_studies import c25
 from credibly_studies.c25_models import STANDS_FOR, Models, digits_models, snli_models
@@ -62,42 +62,41 @@ class SetsWork:
         models = self.models(size.rows)
         with warnings.catch_warnings():  # what E depends on is the subject of the ablations
             warnings.simplefilter("ignore", UserWarning)
-            rankings = {mode: _ranked(models, mode, size, run.seed[0]) for mode in MODES}
+            lines_by_mode = {mode: _ranked(models, mode, size, run.seed[0]) for mode in MODES}
         tables = (
-            _scores(models, rankings),
-            _groups(rankings),
-            _leaders(rankings),
-            _orders(rankings, SPOKEN, "orders", True),
-            _orders(rankings, TRADEOFFS, "rankings", False),
+            _scores(models, lines_by_mode),
+            _groups(lines_by_mode),
+            _leaders(lines_by_mode),
+            _orders(lines_by_mode, SPOKEN, "orders", True),
+            _orders(lines_by_mode, TRADEOFFS, "lines_by_mode", False),
             trends(
                 {
                     f"{name}, {mode}": score
-                    for mode, one in rankings.items()
+                    for mode, one in lines_by_mode.items()
                     for name, score in one.scores.items()
                     if score.kind != "Point"
                 }
             ),
         )
         drawings = {
-            f"tradeoffs-{mode}": drawn(picture(ranking, most=1.0)) for mode, ranking in rankings.items()
+            f"tradeoffs-{mode}": drawn(picture(lines, most=1.0)) for mode, lines in lines_by_mode.items()
         }
-        drawings["violins"] = lambda: _violins(rankings["exact"])
-        return Findings(tables, set_claims(self.data, models, rankings), drawings)
+        drawings["violins"] = lambda: _violins(lines_by_mode["exact"])
+        return Findings(tables, set_claims(self.data, models, lines_by_mode), drawings)
 
 
-def _ranked(models: Models, mode: str, size: SetsSize, seed: int) -> Ranking:
+def _ranked(models: Models, mode: str, size: SetsSize, seed: int) -> Lines:
     ranked = c25.rank_models if mode == "paper" else rank_models
-    ranking: Ranking = ranked(
-        models.models, models.labels, tradeoffs=TRADEOFFS, n_resamples=size.draws, rng=seed
-    )
-    return ranking
+    ranking = ranked(models.models, models.labels, tradeoffs=TRADEOFFS, n_resamples=size.draws, rng=seed)
+    assert ranking.lines is not None
+    return ranking.lines
 
 
-def _scores(models: Models, rankings: dict[str, Ranking]) -> StudyTable:
+def _scores(models: Models, lines_by_mode: dict[str, Lines]) -> StudyTable:
     rows: list[tuple[Cell, ...]] = []
     for name, model in models.models.items():
-        for mode, ranking in rankings.items():
-            score = ranking.scores[name]
+        for mode, lines in lines_by_mode.items():
+            score = lines.scores[name]
             error = as_in("C25", confidence_ece) if mode == "paper" else confidence_ece
             cells: list[Cell] = []
             for part in ("distance", "imprecision", "total"):
@@ -116,10 +115,10 @@ def _scores(models: Models, rankings: dict[str, Ranking]) -> StudyTable:
     return StudyTable("scores", "Scores at trade-off 1 with 95 % intervals", columns, rows)
 
 
-def _groups(rankings: dict[str, Ranking]) -> StudyTable:
+def _groups(lines_by_mode: dict[str, Lines]) -> StudyTable:
     rows: list[tuple[Cell, ...]] = []
-    for mode, ranking in rankings.items():
-        for name, score in ranking.scores.items():
+    for mode, lines in lines_by_mode.items():
+        for name, score in lines.scores.items():
             cells: list[Cell] = []
             for part in ("distance", "imprecision", "total"):
                 for group in ("right", "wrong"):
@@ -146,35 +145,35 @@ def trends(scores: dict[str, EpistemicScore]) -> StudyTable:
 
 
 def _orders(
-    rankings: dict[str, Ranking], tradeoffs: tuple[float, ...], name: str, on_page: bool
+    lines_by_mode: dict[str, Lines], tradeoffs: tuple[float, ...], name: str, on_page: bool
 ) -> StudyTable:
     rows: list[tuple[Cell, ...]] = []
     for tradeoff in tradeoffs:
-        for mode, ranking in rankings.items():
+        for mode, lines in lines_by_mode.items():
             for points in (False, True):
-                standing = ranking.at(tradeoff, points=points)
+                standing = lines.at(tradeoff, points=points)
                 listed = ", ".join(f"{name} ({standing.place(name)})" for name in standing.names)
                 rows.append((tradeoff, mode, "with points" if points else "sets", listed))
     columns = ("trade-off", "mode", "models", "order, with the places each can have")
     return StudyTable(name, "Rankings; places are joint over all pairs", columns, rows, on_page=on_page)
 
 
-def _leaders(rankings: dict[str, Ranking]) -> StudyTable:
+def _leaders(lines_by_mode: dict[str, Lines]) -> StudyTable:
     rows: list[tuple[Cell, ...]] = []
-    for mode, ranking in rankings.items():
-        for low, high, name in ranking.leaders():
-            start = _crossing_at(ranking, low)
+    for mode, lines in lines_by_mode.items():
+        for low, high, name in lines.leaders():
+            start = _crossing_at(lines, low)
             rows.append((mode, name, low, high, None if start is None else start.interval))
     columns = ("mode", "first", "from", "to", "from, interval")
     return StudyTable("leaders", "Who is first between which trade-offs", columns, rows)
 
 
-def _crossing_at(ranking: Ranking, tradeoff: float) -> Crossing | None:
-    return next((crossing for crossing in ranking.crossings if crossing.tradeoff == tradeoff), None)
+def _crossing_at(lines: Lines, tradeoff: float) -> Crossing | None:
+    return next((crossing for crossing in lines.crossings if crossing.tradeoff == tradeoff), None)
 
 
-def _violins(ranking: Ranking) -> Any:
-    return whole_figure(ranking.plot(kind="violins", part="imprecision"))
+def _violins(lines: Lines) -> Any:
+    return whole_figure(lines.plot(kind="violins", part="imprecision"))
 
 
 DIGITS = Study(

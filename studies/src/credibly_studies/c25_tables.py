@@ -9,8 +9,7 @@ import numpy as np
 
 from credibly.evaluation import shown
 from credibly.plots import picture
-from credibly.selection.ranking import crossings
-from credibly.selection.standings import Ranking
+from credibly.selection.lines import Lines, crossings
 from credibly_studies.c25_claims import (
     BETTER,
     ENOUGH,
@@ -40,7 +39,7 @@ from credibly_studies.c25_printed import (
 )
 from credibly_studies.c25_rules import (
     Checked,
-    Lines,
+    PrintedLines,
     deviations,
     entropy_gap_of_rsnn,
     lines_by_entropy,
@@ -108,10 +107,10 @@ def work(size: TablesSize, run: Run) -> Findings:
         ("rule", "where", "printed", "from other printed numbers", "beyond rounding"),
         off,
     )
-    return Findings((kept, details), _claims(rules), {"tradeoffs": drawn(picture(_ranking(), most=1.0))})
+    return Findings((kept, details), _claims(rules), {"tradeoffs": drawn(picture(_lines(), most=1.0))})
 
 
-def _ranked(table: str, rankings: Iterable[PrintedRanking], lines: Lines) -> dict[str, list[Checked]]:
+def _ranked(table: str, rankings: Iterable[PrintedRanking], lines: PrintedLines) -> dict[str, list[Checked]]:
     """Check scores and order of all rankings of a table."""
     chosen = list(rankings)
     return {
@@ -136,14 +135,14 @@ def _row(rule: str, checked: list[Checked]) -> tuple[Cell, ...]:
     )
 
 
-def _ranking() -> Ranking:
+def _lines() -> Lines:
     """Return the lines of the printed means of CIFAR-10; they have no draws, so no intervals."""
     rows = SCORES["CIFAR-10"]
     distance = np.array([row.distance for row in rows.values()])
     imprecision = np.array([row.imprecision for row in rows.values()])
     draws = np.tile(distance, (2, 1)), np.tile(imprecision, (2, 1))
     names = tuple(rows)
-    return Ranking(
+    return Lines(
         names=names,
         is_point=imprecision == 0,
         distance=distance,

@@ -24,7 +24,7 @@ def test_one_row_per_trade_off_and_model(
     )
     expected = [(0.0, name) for name in ranking.order(0.0)]
     expected += [(float("inf"), name) for name in ranking.order(float("inf"))]
-    assert [(float(row["tradeoff"]), row["model"]) for row in ran.rows] == expected
+    assert [(float(row["criterion"]), row["model"]) for row in ran.rows] == expected
     first = ranking.at(0.0)
     for at, row in enumerate(ran.rows[:3]):
         assert float(row["score"]) == pytest.approx(first.scores[at])

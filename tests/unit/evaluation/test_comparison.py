@@ -15,7 +15,7 @@ from rich.console import Console
 import credibly as cr
 from credibly.diagnosis import diagnose
 from credibly.io.bundled import demo
-from credibly.selection.standings import Recommendation
+from credibly.selection.lines import Recommendation
 from unit.credal.oracles import random_ensemble
 
 
@@ -37,7 +37,7 @@ def test_numbers_of_single_models_are_their_own(comparison: cr.Comparison) -> No
     assert comparison.models["ensemble"].m == 10
     assert comparison.models["intervals"].kind == "Intervals"
     own = cr.epistemic_score(data.predictions, data.labels, dependences=False)
-    assert float(comparison.ranking.scores["ensemble"]) == pytest.approx(float(own))
+    assert float(comparison.ranking.lines.scores["ensemble"]) == pytest.approx(float(own))
 
 
 def test_bins_are_those_asked_for() -> None:
@@ -51,7 +51,7 @@ def test_bins_are_those_asked_for() -> None:
 
 
 def test_findings_say_who_leads_and_who_is_tied(comparison: cr.Comparison) -> None:
-    first, *others = comparison.ranking.leaders()
+    first, *others = comparison.ranking.lines.leaders()
     assert others
     (led,) = (one for one in comparison.findings if one.startswith("From trade-off"))
     assert led.startswith(f"From trade-off 0 to {first[1]:.3g}, {first[2]} has the smallest mean score")
@@ -261,7 +261,7 @@ def test_raters_are_compared_too() -> None:
     found = cr.compare(
         {"set": random_ensemble(rng, 40, 3, 3), "flat": np.full((40, 3), 1 / 3)}, counts, n_resamples=100
     )
-    assert np.isfinite(found.ranking.distance).all()
+    assert np.isfinite(found.ranking.lines.distance).all()
     assert "brier" in found.estimates["set"]
 
 
@@ -312,14 +312,14 @@ def test_the_frame_holds_the_ranking(library: str, comparison: cr.Comparison) ->
     pytest.importorskip(library)
     table = comparison.to_frame(library)
     ranking = comparison.ranking
-    assert table.shape == (len(ranking.tradeoffs) * len(ranking.names), 10)
+    assert table.shape == (len(ranking.lines.tradeoffs) * len(ranking.names), 10)
     rows = table.to_dict("records") if library == "pandas" else table.to_dicts()
     standing = ranking.at(1.0)
-    found = [row for row in rows if row["tradeoff"] == 1.0]
+    found = [row for row in rows if row["criterion"] == 1.0]
     assert [row["model"] for row in found] == list(standing.names)
     assert [row["score"] for row in found] == standing.scores.tolist()
     for row in rows:  # E = distance + trade-off x imprecision
-        assert row["score"] == pytest.approx(row["distance"] + row["tradeoff"] * row["imprecision"])
+        assert row["score"] == pytest.approx(row["distance"] + row["criterion"] * row["imprecision"])
 
 
 def test_it_renders_where_people_work() -> None:

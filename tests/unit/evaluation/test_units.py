@@ -72,7 +72,7 @@ def test_models_are_compared_in_any_unit(clusters: Any) -> None:
         }
         return cr.compare(models, by * Y, n_resamples=199, clusters=clusters, rng=1)
 
-    near, far = compared(1.0).ranking.standings["crps"], compared(unit).ranking.standings["crps"]
+    near, far = compared(1.0).ranking.at("crps"), compared(unit).ranking.at("crps")
     np.testing.assert_allclose(far.intervals / unit, near.intervals, rtol=1e-9)
     assert list(far.worst_ranks) == list(near.worst_ranks) != [len(near.worst_ranks)] * 3
 
@@ -84,7 +84,7 @@ def test_models_that_differ_by_rounding_are_tied_in_any_unit() -> None:
             "one": cr.Gaussian(unit * MEAN, unit * STD),
             "other": cr.Gaussian(unit * MEAN[:, ::-1], unit * STD[:, ::-1]),
         }
-        found = cr.compare(models, unit * Y, n_resamples=199, rng=1).ranking.standings["crps"]
+        found = cr.compare(models, unit * Y, n_resamples=199, rng=1).ranking.at("crps")
         assert list(found.best_ranks) == [1, 1]
         np.testing.assert_array_equal(found.intervals[:, 0], found.intervals[:, 1])
 

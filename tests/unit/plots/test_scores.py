@@ -26,7 +26,7 @@ def ranking() -> cr.selection.Ranking:
 
 @pytest.fixture(scope="module")
 def score(ranking: cr.selection.Ranking) -> cr.results.EpistemicScore:
-    return ranking.scores["set"]
+    return ranking.lines.scores["set"]
 
 
 def test_lines_and_crossings() -> None:
@@ -48,19 +48,27 @@ def test_lines_and_crossings() -> None:
     assert len(styles) == 4
 
 
+def test_a_ranking_draws_its_lines_and_how_far_models_are_behind(ranking: cr.selection.Ranking) -> None:
+    assert ranking.plot().get_xlabel() == "trade-off"
+    apart = ranking.plot(kind="differences", criterion=0.5)
+    standing = ranking.at(0.5)
+    drawn = [point for line in apart.lines for point in line.get_xdata() if line.get_marker() == "o"]
+    assert drawn == pytest.approx(standing.differences)
+
+
 def test_one_leader_needs_no_crossing(ranking: cr.selection.Ranking) -> None:
-    picture = tradeoffs(ranking, points=False)
+    picture = tradeoffs(ranking.lines, points=False)
     assert picture.finding == "set has the smallest mean score at every trade-off."
     assert len(picture.table().rows) == 1
     with pytest.raises(cr.InputError, match="positive number"):
-        tradeoffs(ranking, most=math.inf)
+        tradeoffs(ranking.lines, most=math.inf)
 
 
 @pytest.mark.parametrize("part", ["distance", "imprecision", "total"])
 def test_violins_split_right_and_wrong(
     ranking: cr.selection.Ranking, score: cr.results.EpistemicScore, part: str
 ) -> None:
-    picture = violins(ranking, part=part)
+    picture = violins(ranking.lines, part=part)
     assert picture.columns["model"] == ["set", "point $x$"]
     for group, side in (("right", -1), ("wrong", 1)):
         left, right, *_ = marked(picture, f"{group} predictions")
@@ -84,7 +92,7 @@ def test_violins_without_wrong_predictions_or_with_infinite_ones() -> None:
 
 
 def test_bars_are_means(ranking: cr.selection.Ranking, score: cr.results.EpistemicScore) -> None:
-    picture = bars(ranking, group="wrong")
+    picture = bars(ranking.lines, group="wrong")
     assert picture.columns["total"][0] == pytest.approx(score.total[~score.right].mean())
     assert picture.table().columns == ("names", "distance", "imprecision", "total")
     both = bars(score)
@@ -117,9 +125,9 @@ def test_scatter_and_confidence(score: cr.results.EpistemicScore) -> None:
 @pytest.mark.parametrize(
     ("drawing", "said"),
     [
-        (tradeoffs, "`ranking` must be of type `Ranking`"),
+        (tradeoffs, "`lines` must be of type `Lines`"),
         (instances, "`score` must be of type `EpistemicScore`"),
-        (violins, "`scores` must be of type `EpistemicScore` or `Ranking`"),
+        (violins, "`scores` must be of type `EpistemicScore` or `Lines`"),
     ],
 )
 def test_another_result_is_refused(drawing: Callable[[object], object], said: str, given: object) -> None:

@@ -70,14 +70,14 @@ def test_the_slider_is_hidden_until_the_script_runs(page: str) -> None:
 
 def test_the_table_has_what_the_slider_needs(page: str, comparison: cr.Comparison) -> None:
     rows = re.findall(r'<tr data-distance="([^"]+)" data-imprecision="([^"]+)" data-point="(\w+)">', page)
-    ranking = comparison.ranking
-    assert len(rows) == len(ranking.names) == 7
-    order = ranking.order(1.0)
+    lines = comparison.ranking.lines
+    assert len(rows) == len(lines.names) == 7
+    order = lines.order(1.0)
     for (distance, slope, point), name in zip(rows, order, strict=True):
-        at = ranking.names.index(name)
-        assert float(distance) == ranking.distance[at]
-        assert float(slope) == ranking.imprecision[at]
-        assert (point == "yes") == ranking.is_point[at]
+        at = lines.names.index(name)
+        assert float(distance) == lines.distance[at]
+        assert float(slope) == lines.imprecision[at]
+        assert (point == "yes") == lines.is_point[at]
 
 
 def test_tables_stand_without_a_script(page: str, comparison: cr.Comparison) -> None:
@@ -86,7 +86,7 @@ def test_tables_stand_without_a_script(page: str, comparison: cr.Comparison) -> 
     assert [row[0] for row in rows] == list(standing.names)
     assert [row[1] for row in rows] == [standing.place(name) for name in standing.names]
     alone = rows_of(page, "Set predictions alone")
-    assert alone[0][1].startswith(comparison.ranking.order(0.0, points=False)[0])
+    assert alone[0][1].startswith(comparison.ranking.lines.order(0.0, points=False)[0])
     groups = rows_of(
         page, "Score at trade-off 1, mean ± standard deviation, for all, right and wrong predictions"
     )

@@ -194,9 +194,10 @@ def wrong_between(page: ShownPage, given: Any) -> list[str]:
     expected = list(comparison_tables(given))
     if given.recommendations:
         slider, *_ = page.root.all("input")
-        expected.append(lines_table(ranking, float(slider.attributes["max"])))
-        order = [ranking.names.index(name) for name in ranking.order(float(slider.attributes["value"]))]
-        lines = [(repr(float(ranking.distance[at])), repr(float(ranking.imprecision[at]))) for at in order]
+        models = ranking.lines
+        expected.append(lines_table(models, float(slider.attributes["max"])))
+        order = [models.names.index(name) for name in models.order(float(slider.attributes["value"]))]
+        lines = [(repr(float(models.distance[at])), repr(float(models.imprecision[at]))) for at in order]
         read = [(one.attributes["data-distance"], one.attributes["data-imprecision"])
                 for one in page.root.all("tr") if "data-distance" in one.attributes]  # fmt: skip
         wrong += [] if read == lines else [f"the slider reads {read}, not {lines}"]
@@ -354,8 +355,8 @@ def test_a_page_of_other_numbers_is_noticed(
 
 def test_the_score_of_another_model_is_noticed() -> None:
     given = comparison("sets")
-    ranking = given.ranking
-    alike = {"distance": np.full_like(ranking.distance, ranking.distance[0])}
-    broken = dataclasses.replace(given, ranking=dataclasses.replace(ranking, **alike))
+    lines = given.ranking.lines
+    alike = dataclasses.replace(lines, distance=np.full_like(lines.distance, lines.distance[0]))
+    broken = dataclasses.replace(given, ranking=dataclasses.replace(given.ranking, lines=alike))
     wrong = wrong_between(ShownPage(render_report(broken)), given)
     assert any("unless the slider" in one and "column mean score" in one for one in wrong), wrong

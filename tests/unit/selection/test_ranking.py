@@ -9,20 +9,20 @@ import numpy as np
 import pytest
 
 import credibly as cr
-from credibly.selection.ranking import bootstrap_means, crossings
-from credibly.selection.standings import Ranking, simultaneous_intervals
+from credibly.selection.lines import Lines, crossings
+from credibly.selection.standings import bootstrap_means, simultaneous_intervals
 from libraries import Library
 from unit.credal.oracles import every_kind
 
 
-def ranking_of(
+def lines_of(
     names: tuple[str, ...], distance: list[float], imprecision: list[float], noise: float = 0.0
-) -> Ranking:
-    """A ranking of given lines; draws scatter independently by `noise`."""
+) -> Lines:
+    """Given lines; draws scatter independently by `noise`."""
     rng = np.random.default_rng(0)
     d, i = np.array(distance), np.array(imprecision)
     draws = (d + noise * rng.normal(size=(400, len(d))), np.tile(i, (400, 1)))
-    return Ranking(
+    return Lines(
         names=names,
         is_point=i == 0,
         distance=d,
@@ -47,7 +47,7 @@ def world() -> tuple[dict[str, object], np.ndarray]:
 
 
 # The four models of C25's worked example: distance, non-specificity, and the order it prints.
-TOY = ranking_of(("A", "B", "C", "D"), [0.243, 0.031, 0.002, 0.398], [0.166, 0.385, 2.267, 0.009])
+TOY = lines_of(("A", "B", "C", "D"), [0.243, 0.031, 0.002, 0.398], [0.166, 0.385, 2.267, 0.009])
 
 
 def test_the_worked_example_of_c25() -> None:
@@ -94,12 +94,12 @@ def test_crossings_are_where_lines_meet() -> None:
 
 
 def test_a_model_that_is_nearer_and_narrower_never_crosses() -> None:
-    assert ranking_of(("good", "bad"), [0.1, 0.2], [0.1, 0.2]).crossings == ()
-    assert ranking_of(("one", "same"), [0.1, 0.1], [0.2, 0.2]).crossings == ()
+    assert lines_of(("good", "bad"), [0.1, 0.2], [0.1, 0.2]).crossings == ()
+    assert lines_of(("one", "same"), [0.1, 0.1], [0.2, 0.2]).crossings == ()
 
 
 def test_draws_without_a_crossing_count_as_its_ends() -> None:
-    noisy = ranking_of(("wide", "point"), [0.1, 0.2], [0.1, 0.0], noise=0.3)
+    noisy = lines_of(("wide", "point"), [0.1, 0.2], [0.1, 0.0], noise=0.3)
     assert noisy.crossings[0].interval[0] == 0.0  # in many draws the wide one is farther
     assert noisy.crossings[0].interval[1] > 2.0
 
@@ -113,7 +113,7 @@ def test_identical_models_tie(world: tuple[dict[str, object], np.ndarray]) -> No
         assert standing.worst_ranks.tolist() == [2, 2]
         assert standing.tied_with_first == ("b",)
         assert standing.place("a") == "1 to 2"
-    assert ranking.crossings == ()
+    assert ranking.lines.crossings == ()
 
 
 def test_models_that_differ_are_told_apart(world: tuple[dict[str, object], np.ndarray]) -> None:
@@ -164,18 +164,18 @@ def test_trade_off_zero_and_infinity(world: tuple[dict[str, object], np.ndarray]
     assert endless.scores[-1] == math.inf
     assert endless.place("wide") == "4"
     assert endless.place("uniform") == "3"
-    assert ranking.order(0.0, points=False) == ("wide",)
+    assert ranking.lines.order(0.0, points=False) == ("wide",)
 
 
 def test_with_and_without_points(world: tuple[dict[str, object], np.ndarray]) -> None:
     models, labels = world
     ranking = cr.rank_models({**models, "single": cr.Ensemble(models["wide"].probs[:, :2])}, labels)
-    assert set(ranking.at(1.0, points=False).names) == {"wide", "single"}
-    assert ranking.is_point.tolist() == [False, True, True, True, False, True]
-    assert ranking.recommend(abstention=False, points=False).model == "single"
+    assert set(ranking.lines.at(1.0, points=False).names) == {"wide", "single"}
+    assert ranking.lines.is_point.tolist() == [False, True, True, True, False, True]
+    assert ranking.lines.recommend(abstention=False, points=False).model == "single"
     points = cr.rank_models({"truth": models["truth"]}, labels)
     with pytest.raises(cr.UnsupportedError, match="needs at least one set prediction"):
-        points.order(1.0, points=False)
+        points.lines.order(1.0, points=False)
 
 
 def test_bootstrap_means_are_means_of_drawn_rows() -> None:
@@ -205,11 +205,11 @@ def test_infinite_means_lose_and_tie() -> None:
 def test_scores_made_in_any_way_are_ranked(world: tuple[dict[str, object], np.ndarray]) -> None:
     models, labels = world
     expected = cr.rank_models(models, labels, n_resamples=200, rng=1)
-    found = cr.selection.rank_scores(expected.scores, n_resamples=200, rng=1)
+    found = cr.selection.rank_scores(expected.lines.scores, n_resamples=200, rng=1)
     assert json.dumps(found.to_dict()) == json.dumps(expected.to_dict())
     few = cr.epistemic_score(models["truth"][:9], labels[:9])
     with pytest.raises(cr.InputError, match="must be of the same instances; got wide: n = 500"):
-        cr.selection.rank_scores({**expected.scores, "few": few})
+        cr.selection.rank_scores({**expected.lines.scores, "few": few})
     with pytest.raises(cr.InputError, match="got none"):
         cr.selection.rank_scores({})
 
@@ -218,19 +218,21 @@ def test_every_kind_side_by_side() -> None:
     rng = np.random.default_rng(2)
     models = every_kind(rng, n=20, k=4) | {"dirichlet": cr.Dirichlet(rng.gamma(2.0, size=(20, 4)))}
     ranking = cr.rank_models(models, rng.integers(4, size=20), n_resamples=200)
-    assert set(ranking.scores) == set(models)
+    assert set(ranking.lines.scores) == set(models)
     assert any("different numbers of members" in note for note in ranking.notes)
     found = json.loads(json.dumps(ranking.to_dict(), allow_nan=False))
-    assert [one["tradeoff"] for one in found["standings"]] == list(ranking.tradeoffs)
-    assert "distance" not in found["scores"]["hull" if "hull" in models else next(iter(models))]
-    assert len(str(ranking).splitlines()) == 1 + len(ranking.tradeoffs)
+    assert [standing["criterion"] for standing in found["standings"]] == list(ranking.lines.tradeoffs)
+    assert "distance" not in found["lines"]["scores"]["hull" if "hull" in models else next(iter(models))]
+    assert len(str(ranking).splitlines()) == 1 + len(ranking.standings) * (1 + len(ranking.names))
 
 
 def test_one_seed_one_ranking(world: tuple[dict[str, object], np.ndarray]) -> None:
     models, labels = world
     first, second = (cr.rank_models(models, labels, rng=4) for _ in range(2))
     assert json.dumps(first.to_dict()) == json.dumps(second.to_dict())
-    assert not np.array_equal(first.distance_draws, cr.rank_models(models, labels, rng=5).distance_draws)
+    assert not np.array_equal(
+        first.lines.distance_draws, cr.rank_models(models, labels, rng=5).lines.distance_draws
+    )
 
 
 def test_other_libraries_rank_alike(library: Library, world: tuple[dict[str, object], np.ndarray]) -> None:
@@ -240,7 +242,7 @@ def test_other_libraries_rank_alike(library: Library, world: tuple[dict[str, obj
     found = cr.rank_models(
         {name: library.asarray(probs) for name, probs in few.items()}, library.asarray(labels[:40])
     )
-    assert found.means(1.0) == pytest.approx(expected.means(1.0))
+    assert found.lines.means(1.0) == pytest.approx(expected.lines.means(1.0))
     assert found.at(1.0).names == expected.at(1.0).names
 
 
@@ -319,5 +321,5 @@ def test_one_instance_cannot_tell_models_apart() -> None:
 def test_one_instance_and_one_model() -> None:
     ranking = cr.rank_models({"only": [[0.3, 0.7]]}, [1])
     assert ranking.at(1.0).place("only") == "1"
-    assert ranking.leaders() == ((0.0, math.inf, "only"),)
-    assert ranking.recommend(abstention=True).range == (0.0, math.inf)
+    assert ranking.lines.leaders() == ((0.0, math.inf, "only"),)
+    assert ranking.lines.recommend(abstention=True).range == (0.0, math.inf)

@@ -24,9 +24,13 @@ TABLE = cr.Quantiles(RIGHT.quantile(LEVELS), LEVELS)
 
 def test_scores_are_means_and_differences_are_paired() -> None:
     found = cr.rank_models({"wide": WIDE, "right": RIGHT}, LABELS)
-    assert list(found.standings) == ["crps", "interval_score", "gaussian_log_loss"]
-    for name, standing in found.standings.items():
-        statistic = getattr(cr, name)
+    assert [standing.criterion for standing in found.standings] == [
+        "crps",
+        "interval_score",
+        "gaussian_log_loss",
+    ]
+    for standing in found.standings:
+        statistic = getattr(cr, standing.criterion)
         assert standing.names == ("right", "wide")
         assert standing.scores == pytest.approx([float(statistic(one, LABELS)) for one in (RIGHT, WIDE)])
         assert standing.tied_with_first == ()
@@ -55,7 +59,7 @@ def test_one_instance_is_written_in_the_singular() -> None:
 
 def test_equal_models_are_tied_and_the_first_score_decides() -> None:
     found = cr.rank_models({"a": RIGHT, "b": RIGHT, "c": WIDE}, LABELS, statistics=["mae", "crps"])
-    assert found.at().statistic == "mae"
+    assert found.at().criterion == "mae"
     assert [found.at("crps").place(name) for name in "abc"] == ["1 to 2", "1 to 2", "3"]
     assert found.at("mae").tied_with_first == ("b", "c")  # all have the same medians
     assert found.order("crps")[-1] == "c"
@@ -83,7 +87,7 @@ def test_quantiles_bring_all_models_to_their_levels() -> None:
         "crps and interval_score: quantiles of the draws represent draws" in note for note in found.notes
     )
     assert any("`gaussian_log_loss` of table needs a density" in note for note in found.notes)
-    assert list(found.standings) == ["crps", "interval_score"]
+    assert [standing.criterion for standing in found.standings] == ["crps", "interval_score"]
 
 
 def test_rows_in_chunks_give_the_same_ranking(tmp_path) -> None:
@@ -126,7 +130,7 @@ def test_ordered_classes_are_ranked_by_the_scores_that_are_named() -> None:
     models = {"flat": np.full((200, 4), 0.25), "truth": truth, "set": cr.Ensemble(members)}
     found = cr.compare(models, labels, statistics=["rps", "log_loss"], n_resamples=200)
     ranking = found.ranking
-    assert list(ranking.standings) == ["rps", "log_loss"]
+    assert [standing.criterion for standing in ranking.standings] == ["rps", "log_loss"]
     assert ranking.order("rps")[-1] == "flat"
     for name, one in models.items():
         assert found.estimates[name]["rps"].value == pytest.approx(cr.statistics.rps(one, labels).value)
@@ -156,6 +160,8 @@ def test_kinds_and_names_that_do_not_fit_are_refused() -> None:
         cr.rank_models({"a": RIGHT[:20], "b": probs}, np.zeros(20, dtype=int))
     with pytest.raises(cr.InputError, match="must be one of the ranking"):
         cr.rank_models({"a": RIGHT}, LABELS).at("rmse")
+    with pytest.raises(cr.InputError, match=r"`criterion` must be one of the ranking; got 0\.5"):
+        cr.rank_models({"a": RIGHT}, LABELS).at(0.5)
 
 
 def test_the_comparison_has_sentences_a_page_and_a_picture() -> None:
@@ -176,7 +182,7 @@ def test_the_comparison_has_sentences_a_page_and_a_picture() -> None:
 def test_the_rows_of_a_comparison_are_places_by_every_score() -> None:
     pytest.importorskip("pandas", reason="needs pandas")
     found = cr.compare({"right": RIGHT, "draws": DRAWS}, LABELS, n_resamples=100)
-    assert set(found.to_frame()["statistic"]) == {"crps", "interval_score"}
+    assert set(found.to_frame()["criterion"]) == {"crps", "interval_score"}
 
 
 @pytest.mark.slow
@@ -191,7 +197,8 @@ def test_the_command_line_compares_files(tmp_path, monkeypatch, capsys) -> None:
     assert (tmp_path / "c.html").read_text().count("right") > 3
     words = ["compare", "right.npz", "table.npz", "--json", "--statistic", "mae", "--n-resamples", "100"]
     assert main(words) == 0
-    assert list(json.loads(capsys.readouterr().out)["ranking"]["standings"]) == ["mae"]
+    standings = json.loads(capsys.readouterr().out)["ranking"]["standings"]
+    assert [standing["criterion"] for standing in standings] == ["mae"]
     assert main(["compare", "right.npz", "table.npz", "--measure", "hartley"]) == 2
 
 

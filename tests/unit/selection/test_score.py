@@ -138,7 +138,7 @@ def test_an_imprecision_of_your_own(rng: np.random.Generator) -> None:
     assert score.average is not None
     assert (score.average.imprecision == 0).all()  # a point is precise, whatever the measure
     ranking = cr.rank_models({"set": ensemble}, labels, measure=on_singles)
-    assert ranking.imprecision[0] == pytest.approx(score.imprecision.mean())
+    assert ranking.lines.imprecision[0] == pytest.approx(score.imprecision.mean())
 
 
 def test_parts_of_your_own(rng: np.random.Generator) -> None:
