@@ -5,8 +5,7 @@ from __future__ import annotations
 from credibly.calls.options import AUDITED, N_RESAMPLES, SEED
 from credibly.cli.numbers import LEVEL, leave, require_gate
 from credibly.cli.output import Output, TextTable, progress, rounded, row_of, stage, with_flags
-from credibly.cli.reading import opened
-from credibly.cli.typed import Typed
+from credibly.cli.reading import Typed, opened
 from credibly.hypotests import audit
 from credibly.results.audit import AuditGroup, AuditResult
 from credibly.results.base import jsonable

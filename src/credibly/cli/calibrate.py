@@ -16,8 +16,7 @@ from credibly._arrays.namespace import to_host
 from credibly._arrays.notes import unsaid, without_warnings
 from credibly.calls.options import DRAWS, FOLDS, STATISTIC
 from credibly.cli.output import Output, TextTable, progress, row_of, stage, with_flags
-from credibly.cli.reading import labelled, read, require_elsewhere, require_new_file
-from credibly.cli.typed import Typed
+from credibly.cli.reading import Typed, labelled, read, require_elsewhere, require_new_file
 from credibly.evaluation import evaluate
 from credibly.io import require_writable, save
 from credibly.predictions import Confidence, Counts, Dataset, Intervals

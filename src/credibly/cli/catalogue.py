@@ -14,7 +14,7 @@ from importlib import import_module
 from typing import Any
 
 from credibly.cli.output import Output, TextTable
-from credibly.cli.typed import Typed
+from credibly.cli.reading import Typed
 from credibly.results.base import SCHEMA_VERSION
 from credibly.statistics import Statistic, registered
 

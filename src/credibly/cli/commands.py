@@ -60,7 +60,7 @@ class VerbCommand(click.Command):
     def invoke(self, ctx: click.Context) -> None:
         """Load the verb and run it."""
         from credibly.cli.output import Output, sentence  # loads NumPy, as verbs do
-        from credibly.cli.typed import Typed
+        from credibly.cli.reading import Typed
 
         module, _, name = self.verb.home.partition(":")
         typed = Typed(self.words, self.verb, ctx.params)

@@ -15,8 +15,7 @@ from credibly._arrays.namespace import is_array, to_host
 from credibly._arrays.notes import unsaid
 from credibly.calls.options import DRAWS, MEASURE, STATISTIC, TRADEOFF
 from credibly.cli.output import Cell, Output, TextTable, progress, row_of, with_flags
-from credibly.cli.reading import engine, in_chunks, read, require_elsewhere, scanned
-from credibly.cli.typed import Typed
+from credibly.cli.reading import Typed, engine, in_chunks, read, require_elsewhere, scanned
 from credibly.evaluation import Comparison, compare, joined, shown, shown_range, standing_rows
 from credibly.evaluation.comparison_words import error_cells
 from credibly.io import is_pattern, is_report, require_writable

@@ -10,8 +10,7 @@ from click.exceptions import Exit
 from credibly._arrays.errors import CrediblyError
 from credibly.cli import codes
 from credibly.cli.output import Output, TextTable, sentence, with_flags
-from credibly.cli.reading import read, require_new_file
-from credibly.cli.typed import Typed
+from credibly.cli.reading import Typed, read, require_new_file
 from credibly.io import Inspection, inspect, labels_beside, save
 from credibly.statistics import registered
 

@@ -12,8 +12,7 @@ from credibly._arrays.errors import CrediblyError, InputError
 from credibly.calls.options import LEVEL, MONITORED
 from credibly.cli import codes
 from credibly.cli.output import Cell, Output, TextTable, with_flags
-from credibly.cli.reading import labelled, require_elsewhere
-from credibly.cli.typed import Typed
+from credibly.cli.reading import Typed, labelled, require_elsewhere
 from credibly.io import is_remote, write_text_atomically
 from credibly.monitor import Monitor
 from credibly.predictions import Dataset

@@ -13,8 +13,7 @@ from credibly._arrays.notes import unsaid
 from credibly.calls.options import DEFAULT_MARGIN, DRAWS, RECALIBRATE, STATISTIC
 from credibly.cli import codes
 from credibly.cli.output import Cell, Output, TextTable, progress, row_of, with_flags
-from credibly.cli.reading import opened
-from credibly.cli.typed import Typed
+from credibly.cli.reading import Typed, opened
 from credibly.evaluation import Evaluation, Headline, NumberRow, evaluate, number_rows
 from credibly.evaluation.survey import MISREAD
 from credibly.evaluation.words import crps_in_words

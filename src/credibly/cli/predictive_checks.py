@@ -8,8 +8,7 @@ from typing import Any
 from credibly._arrays.errors import InputError
 from credibly.cli.numbers import LEVEL, NOT_SHOWN, leave, test_cells
 from credibly.cli.output import Output, TextTable, progress, stage, with_flags
-from credibly.cli.reading import opened
-from credibly.cli.typed import Typed
+from credibly.cli.reading import Typed, opened
 from credibly.hypotests import predictive_check
 from credibly.hypotests.predictive.outcomes import has_members
 from credibly.predictions import Gaussian, Rows

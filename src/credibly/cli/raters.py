@@ -7,8 +7,7 @@ from typing import Any
 from credibly._arrays.errors import InputError
 from credibly._arrays.notes import without_warnings
 from credibly.cli.output import Cell, Output, TextTable, row_of, with_flags
-from credibly.cli.reading import in_memory, opened
-from credibly.cli.typed import Typed
+from credibly.cli.reading import Typed, in_memory, opened
 from credibly.predictions import Counts, Dirichlet, Ensemble, LabelCounts, Rows
 from credibly.raters import agreement, decompose_disagreement, decompose_loss, ignorance, rater_test
 from credibly.results.agreement import Agreement

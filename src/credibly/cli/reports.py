@@ -11,8 +11,7 @@ from credibly.calls.options import BY, DRAWS, FAIL_ON, MARGIN, RECALIBRATE, RELA
 from credibly.cli.comparing import comparison_remarks, require_place, run_comparison
 from credibly.cli.numbers import gated, is_shown, leave, remarks, require_gate, run
 from credibly.cli.output import Output
-from credibly.cli.reading import opened
-from credibly.cli.typed import Typed
+from credibly.cli.reading import Typed, opened
 from credibly.evaluation import Evaluation
 from credibly.io import demo as demo_data
 from credibly.io import is_remote

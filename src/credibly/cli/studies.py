@@ -11,8 +11,7 @@ from typing import Any
 
 from credibly._arrays.errors import InputError, MissingExtraError, nearest
 from credibly.cli.output import Output, TextTable, progress, stage
-from credibly.cli.reading import engine
-from credibly.cli.typed import Typed
+from credibly.cli.reading import Typed, engine
 from credibly.io import write_text_atomically
 from credibly.results.base import SCHEMA_VERSION
 

@@ -10,8 +10,7 @@ from credibly._arrays.errors import InputError
 from credibly.calls.options import AIMS, SETS
 from credibly.cli.numbers import LEVEL, leave, margin_of, require_gate, test_cells
 from credibly.cli.output import Output, TextTable, progress, stage, with_flags
-from credibly.cli.reading import in_memory, opened, read
-from credibly.cli.typed import Typed
+from credibly.cli.reading import Typed, in_memory, opened, read
 from credibly.hypotests import (
     calibration_test,
     credal_test,

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
@@ -14,14 +15,19 @@ from functools import cached_property, partial
 from pathlib import PurePath
 from typing import Any, TypeVar
 
+import numpy as np
+
 from credibly._arrays.doors import checked
 from credibly._arrays.engines import Engine
+from credibly._arrays.errors import InputError, InputTypeError, require
 from credibly._arrays.namespace import HostArray
 from credibly._arrays.progress import Progress
+from credibly.io.extras import pip, require_module
 from credibly.io.roles import ReadOptions
-from credibly.predictions import Dataset, Rows
-from credibly.scale.engines import as_engine
-from credibly.scale.pieces import Piece, Shape, first_rows, work_on
+from credibly.predictions import Dataset, LabelCounts, Rows
+from credibly.predictions.labels import no_weight
+from credibly.scale.engines import Cluster, as_engine
+from credibly.scale.pieces import ArrayPiece, Piece, Shape, first_rows, require_labels, rows_and_axis, work_on
 from credibly.scale.sources import find_pieces
 from credibly.statistics.over_rows import gathered
 
@@ -43,8 +49,33 @@ _READ_OPTIONS = tuple(vars(ReadOptions()).keys() - {"labels", "groups", "cluster
 """Options of files under the same name; groups and clusters may be arrays here."""
 
 
+class _Chunks(Rows):
+    """Rows in chunks that are made anew in every pass; each must be like the first."""
+
+    @cached_property
+    def n(self) -> int:  # type: ignore[override]
+        """Number of rows."""
+        return sum(self.lengths)
+
+    @abstractmethod
+    def _results(self, use: Callable[[Dataset, str], T]) -> Iterator[T]:
+        """Yield ``use(chunk, its name)`` for all chunks in the order of their rows."""
+
+    def _on_each(self, work: Callable[[Dataset], T]) -> Callable[[Dataset, str], T]:
+        return partial(work_on, work, Shape.of(self.example))
+
+    def map(self, work: Callable[[Dataset], T], progress: Progress | None = None) -> Iterator[T]:
+        """Yield ``work(chunk)`` for all chunks in the order of their rows."""
+        done = 0
+        for length, result in zip(self.lengths, self._results(self._on_each(work)), strict=True):
+            yield result
+            done += length
+            if progress is not None:
+                progress(done, self.n)
+
+
 @dataclasses.dataclass(frozen=True, eq=False)
-class Scan(Rows):
+class Scan(_Chunks):
     """A source of rows that is read as often as needed; use `scan` to make one.
 
     Attributes
@@ -63,11 +94,6 @@ class Scan(Rows):
     engine: Engine
     notes: tuple[str, ...] = ()
     source: str = ""
-
-    @property
-    def n(self) -> int:  # type: ignore[override]
-        """Number of rows."""
-        return self.pieces[-1].stop
 
     @cached_property
     def example(self) -> Dataset:
@@ -94,21 +120,12 @@ class Scan(Rows):
 
     def mapped_in_place(self, work: Callable[[Dataset], T]) -> list[Any]:
         """Return ``work(chunk)`` for all chunks, kept where they are worked on."""
-        return self.engine.mapped_in_place(partial(_read_and_work, work, Shape.of(self.example)), self.pieces)
+        return self.engine.mapped_in_place(partial(_read_and_use, self._on_each(work)), self.pieces)
 
-    def map(self, work: Callable[[Dataset], T], progress: Progress | None = None) -> Iterator[T]:
-        """Yield ``work(chunk)`` for all chunks in the order of their rows."""
-        shape = Shape.of(self.example)
-        results: Iterator[T]
+    def _results(self, use: Callable[[Dataset, str], T]) -> Iterator[T]:
         if self.engine.name == "serial":
-            ready = read_ahead(self.pieces)
-            results = (work_on(work, shape, chunk, piece.name) for piece, chunk in ready)
-        else:
-            results = self.engine.map(partial(_read_and_work, work, shape), self.pieces)
-        for piece, result in zip(self.pieces, results, strict=True):
-            yield result
-            if progress is not None:
-                progress(piece.stop, self.n)
+            return (use(chunk, piece.name) for piece, chunk in read_ahead(self.pieces))
+        return self.engine.map(partial(_read_and_use, use), self.pieces)
 
     def with_groups(self, groups: HostArray) -> Rows:
         """Return the same rows with other groups, each piece with its own."""
@@ -124,8 +141,152 @@ class Scan(Rows):
         return f"Scan(n={self.n}, {kind}, {len(self.pieces)} chunks, engine={self.engine.name})"
 
 
-def _read_and_work(work: Callable[[Dataset], T], expected: Shape, piece: Piece) -> T:
-    return work_on(work, expected, piece.chunk(), piece.name)
+def _read_and_use(use: Callable[[Dataset, str], T], piece: Piece) -> T:
+    return use(piece.chunk(), piece.name)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class DaskScan(_Chunks):
+    """Rows of Dask arrays; `scan` makes it.
+
+    Attributes
+    ----------
+    predictions, labels : dask.array
+        All rows, cut at the same places.
+    beside : dict of str to dask.array
+        ``weight``, ``groups``, ``features`` and ``clusters`` of the rows, where there are some, cut alike.
+    options : ReadOptions
+        Kind, axis and weights of the members.
+    engine : Engine
+        A cluster, or Dask's own threads.
+    """
+
+    predictions: Any
+    labels: Any
+    beside: dict[str, Any]
+    options: ReadOptions
+    engine: Engine
+
+    @property
+    def _row_axis(self) -> int:
+        return 1 if self.options.member_axis == 0 and self.predictions.ndim == 3 else 0
+
+    @cached_property
+    def example(self) -> Dataset:
+        """The first rows: they tell what kind of predictions and labels all of them are."""
+        return first_rows(next(iter(self._tasks(_itself))).compute())
+
+    @property
+    def lengths(self) -> tuple[int, ...]:
+        """Rows of every block."""
+        return tuple(int(length) for length in self.predictions.chunks[self._row_axis])
+
+    def mapped_in_place(self, work: Callable[[Dataset], T]) -> list[Any]:
+        """Return ``work(chunk)`` for all blocks, kept where they are worked on."""
+        if not isinstance(self.engine, Cluster):
+            return list(self.map(work))
+        return [self.engine.client.compute(task) for task in self._tasks(self._on_each(work))]
+
+    def with_groups(self, groups: HostArray) -> Rows:
+        """Return the same rows with other groups, cut like the predictions."""
+        array = require_module("dask.array", "a Dask array", pip("dask"))
+        cut = array.from_array(groups, chunks=(self.lengths,))
+        return dataclasses.replace(self, beside={**self.beside, "groups": cut})
+
+    def _results(self, use: Callable[[Dataset, str], T]) -> Iterator[T]:
+        tasks = self._tasks(use)
+        if isinstance(self.engine, Cluster):
+            return self.engine.in_order(self.engine.client.compute(task) for task in tasks)
+        return (task.compute() for task in tasks)
+
+    def _tasks(self, use: Callable[[Dataset, str], Any]) -> Iterator[Any]:
+        dask = require_module("dask", "a Dask array", pip("dask"))
+        run = dask.delayed(_on_block, pure=False)
+        start = 0
+        for place, length in enumerate(self.predictions.chunks[self._row_axis]):
+            rows = slice(start, start + length)
+            block = self.predictions[:, rows] if self._row_axis else self.predictions[rows]
+            beside = {name: array[rows] for name, array in self.beside.items()}
+            yield run(use, place, start, block, self.labels[rows], beside, self.options)
+            start += length
+
+    def __repr__(self) -> str:
+        kind = type(self.example.predictions).__name__
+        return (
+            f"Scan(n={self.n}, {kind}, {len(self.labels.chunks[0])} Dask blocks, engine={self.engine.name})"
+        )
+
+
+def scan_dask(
+    predictions: Any,
+    labels: Any,
+    beside: dict[str, Any],
+    options: ReadOptions,
+    engine: Engine,
+) -> DaskScan:
+    """Return Dask arrays as chunks; labels and weights are cut where the predictions are."""
+    array = require_module("dask.array", "a Dask array", pip("dask"))
+    require_labels(labels)
+
+    def lazy(source: Any, name: str) -> Any:
+        if hasattr(source, "to_dask_array"):  # a table: its lengths have to be counted
+            source = source.to_dask_array(lengths=True)
+        if not hasattr(source, "__dask_graph__"):
+            return array.from_array(np.asarray(source), chunks=-1)
+        if not isinstance(source, array.Array):
+            rule, evidence = "must be an array or a table of Dask", f"got {type(source).__name__}"
+            remedy = "Make one: `dask.array.from_delayed`, or `to_dask_array(lengths=True)`."
+            raise InputTypeError(f"`{name}`", rule, evidence, remedy)
+        if any(length != length for length in source.shape):
+            raise InputError(
+                f"`{name}`",
+                "must know the lengths of its blocks",
+                "some are unknown",
+                f"Call `{name}.compute_chunk_sizes()` first.",
+            )
+        return source
+
+    predictions = lazy(predictions, "predictions")
+    labels = lazy(labels.counts if isinstance(labels, LabelCounts) else labels, "labels")
+    n, axis = rows_and_axis(predictions, len(labels), options.member_axis, "predictions")
+    row_axis = 1 if axis == 0 and predictions.ndim == 3 else 0
+    whole = {other: -1 for other in range(predictions.ndim) if other != row_axis}
+    predictions = predictions.rechunk(whole)
+
+    def cut(array_of_rows: Any, name: str) -> Any:
+        fits, rule = len(array_of_rows) == n, f"must have one entry per prediction ({n})"
+        require(fits, rule, "Check both.", **{name: len(array_of_rows)})
+        return array_of_rows.rechunk({0: predictions.chunks[row_axis]})
+
+    names = {"weight": "sample_weight"}
+    beside_rows = {
+        name: cut(lazy(source, names.get(name, name)), names.get(name, name))
+        for name, source in beside.items()
+        if source is not None
+    }
+    if "weight" in beside_rows and not bool((beside_rows["weight"] != 0).any().compute()):
+        raise no_weight()
+    options = dataclasses.replace(options, member_axis=axis)
+    return DaskScan(predictions, cut(labels, "labels"), beside_rows, options, engine)
+
+
+def _itself(chunk: Dataset, name: str) -> Dataset:
+    return chunk
+
+
+def _on_block(
+    use: Callable[[Dataset, str], Any],
+    place: int,
+    start: int,
+    block: Any,
+    labels: Any,
+    beside: dict[str, Any],
+    options: ReadOptions,
+) -> Any:
+    """Check one block, in the process that holds it, and work on it."""
+    observed = labels if labels.ndim == 1 else LabelCounts(labels)
+    piece = ArrayPiece(start, start + len(labels), block, observed, options=options, **beside)
+    return use(piece.chunk(), f"block {place} of the predictions")
 
 
 @checked
@@ -222,8 +383,6 @@ def scan(
     chosen = as_engine(engine)
     beside = {"groups": groups, "features": features, "clusters": clusters}
     if hasattr(predictions, "__dask_graph__") and not options.of_files_only:
-        from credibly.scale.dask_arrays import scan_dask
-
         return scan_dask(predictions, labels, beside | {"weight": sample_weight}, options, chosen)
     pieces, notes = find_pieces(
         predictions, labels, sample_weight, beside, options, chunk_rows, chosen, skip_bad_shards

@@ -14,8 +14,7 @@ import credibly as cr
 from credibly.calls import VERBS, Call, Option
 from credibly.calls import options as rows
 from credibly.cli.commands import VerbCommand
-from credibly.cli.reading import dask_client
-from credibly.cli.typed import Typed
+from credibly.cli.reading import Typed, dask_client
 from credibly.hypotests.credal.weights_test import LEARNERS
 from credibly.io.roles import KIND_NAMES
 from credibly.recalibrate.files import NAMED
