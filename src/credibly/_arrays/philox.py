@@ -18,7 +18,16 @@ import numpy as np
 
 from credibly._arrays.doors import checked
 from credibly._arrays.errors import InputTypeError, Remedy, is_whole
-from credibly._arrays.namespace import CACHE_ELEMENTS, Array, HostArray, like, on_accelerator, tiles
+from credibly._arrays.namespace import (
+    CACHE_ELEMENTS,
+    Array,
+    HostArray,
+    Namespace,
+    like,
+    namespace,
+    on_accelerator,
+    tiles,
+)
 
 _WORDS = 4  # 64-bit outputs per counter value
 _PIECES = 16  # 16-bit pieces per counter value
@@ -180,12 +189,13 @@ class Uniforms:
                 np.less(bits.random_raw(tile.stop - tile.start), limit, out=row[tile])
         return out
 
-    def at(self, replicates: HostArray, instances: HostArray) -> HostArray:
-        """Return u at addresses (t,), all at once, where `fill` would seek one after the other."""
-        place = instances.astype(np.uint64)
-        low, high = place // _WORDS + 1, replicates.astype(np.uint64)  # NumPy counts before it draws
-        words = _host_philox(self.seed, int(self.stream), low, high)
-        return (words[place % _WORDS, np.arange(place.size)] >> 11) * _DOUBLE
+    def at(self, replicates: Array, instances: Array) -> Array:
+        """Return u at addresses (t,) of 64 bits, all at once, where `fill` would seek one after the other."""
+        xp = namespace(instances)
+        # NumPy counts before it draws
+        words = _philox(xp, self.seed, self.stream, instances // _WORDS + 1, replicates)
+        chosen = xp.take_along_axis(words, (instances % _WORDS)[:, None], axis=1)[:, 0]
+        return xp.astype(_shift(chosen, 11), xp.float64) * _DOUBLE
 
     def draw(self, replicates: slice, instances: slice, reference: Array | None = None) -> Array:
         """Return u[replicates, instances] in the library and on the device of `reference`."""
@@ -196,24 +206,6 @@ class Uniforms:
         out = np.empty((replicates.stop - replicates.start, instances.stop - instances.start))
         self.fill(out, replicates.start, instances.start)
         return out if reference is None else like(out, reference)
-
-
-def _host_philox(seed: Seed, stream: int, low: HostArray, high: HostArray) -> HostArray:
-    """Return the four words of every counter (low, high, stream, 0), (4, t)."""
-    half, mask = np.uint64(32), np.uint64(2**32 - 1)
-    constants = np.array(PHILOX_MULTIPLIERS, dtype=np.uint64)[:, None]
-    a_low, a_high = constants & mask, constants >> half
-    keys = np.array(seed, dtype=np.uint64)[:, None]
-    steps = np.array(PHILOX_KEYS, dtype=np.uint64)[:, None]
-    even, odd = np.array([low, 0 * low + np.uint64(stream)]), np.array([high, 0 * high])
-    for _ in range(10):
-        b_low, b_high = even & mask, even >> half  # the high words of constants * even, by halves
-        middle = a_high * b_low + (a_low * b_low >> half)
-        carry = a_low * b_high + (middle & mask)
-        above = a_high * b_high + (middle >> half) + (carry >> half)
-        even, odd = above[::-1] ^ odd ^ keys, (constants * even)[::-1]
-        keys = keys + steps
-    return np.array([even[0], odd[0], even[1], odd[1]])
 
 
 def _torch_words(
@@ -227,28 +219,24 @@ def _torch_words(
     low = torch.arange(first + 1, last + 1, dtype=torch.int64, device=device)[None, :]
     high = torch.arange(replicates.start, replicates.stop, dtype=torch.int64, device=device)[:, None]
     shape = (replicates.stop - replicates.start, last - first)
-    return _torch_philox(seed, stream, low.expand(shape), high.expand(shape)).reshape(shape[0], -1)
+    return _philox(namespace(low), seed, stream, low.expand(shape), high.expand(shape)).reshape(shape[0], -1)
 
 
-def torch_uniforms_at(uniforms: Uniforms, replicates: Array, instances: Array) -> Array:
-    """Compute u[replicates, instances] for tensors of addresses (t,), in double precision."""
-    words = _torch_philox(uniforms.seed, uniforms.stream, instances // _WORDS + 1, replicates)
-    chosen = words.gather(1, (instances % _WORDS)[:, None])[:, 0]
-    return _shift(chosen, 11).double() * _DOUBLE
-
-
-def _torch_philox(seed: Seed, stream: int, low: Array, high: Array) -> Array:
-    """Return the four words of every counter (low, high, stream, 0), on a last axis."""
-    import torch
-
-    words = [low, high, torch.full_like(low, stream), torch.zeros_like(low)]
-    keys = [signed_word(seed[0]), signed_word(seed[1])]
+def _philox(xp: Namespace, seed: Seed, stream: int, low: Array, high: Array) -> Array:
+    """Return the four words of every counter (low, high, stream, 0), on a last axis, as signed integers."""
+    half = 2**32 - 1  # masked by it, a shift does not extend the sign
+    words = np.array([PHILOX_MULTIPLIERS, seed, PHILOX_KEYS], dtype=np.uint64).view(np.int64)
+    constants, keys, steps = like(words.reshape(3, 2, *(1,) * low.ndim), low)
+    a_low, a_high = constants & half, constants >> 32 & half
+    even, odd = xp.stack([low, xp.full_like(low, int(stream))]), xp.stack([high, xp.zeros_like(high)])
     for _ in range(10):
-        high0, low0 = _multiply(signed_word(PHILOX_MULTIPLIERS[0]), words[0])
-        high1, low1 = _multiply(signed_word(PHILOX_MULTIPLIERS[1]), words[2])
-        words = [high1 ^ words[1] ^ keys[0], low1, high0 ^ words[3] ^ keys[1], low0]
-        keys = [signed_word(key + step) for key, step in zip(keys, PHILOX_KEYS, strict=True)]
-    return torch.stack(words, dim=-1)
+        b_low, b_high = even & half, even >> 32 & half  # the high words of constants * even, by halves
+        middle = a_high * b_low + (a_low * b_low >> 32 & half)
+        carry = a_low * b_high + (middle & half)
+        above = a_high * b_high + (middle >> 32 & half) + (carry >> 32 & half)
+        even, odd = xp.flip(above, axis=0) ^ odd ^ keys, xp.flip(constants * even, axis=0)
+        keys = keys + steps
+    return xp.stack([even[0, ...], odd[0, ...], even[1, ...], odd[1, ...]], axis=-1)
 
 
 def torch_pieces(uniforms: Uniforms, replicates: slice, instances: slice, device: Any) -> Array:
@@ -273,15 +261,3 @@ def signed_word(word: int) -> int:
 def _shift(values: Array, by: int) -> Array:
     """Shift right without extending the sign."""
     return (values >> by) & (2 ** (64 - by) - 1)
-
-
-def _multiply(constant: int, values: Array) -> tuple[Array, Array]:
-    """Return the high and low words of constant * values, all 64-bit and unsigned."""
-    mask = 2**32 - 1
-    a_low, a_high = constant & mask, (constant >> 32) & mask
-    b_low, b_high = values & mask, _shift(values, 32)
-    low = a_low * b_low
-    middle = a_high * b_low + _shift(low, 32)
-    carry = a_low * b_high + (middle & mask)
-    high = a_high * b_high + _shift(middle, 32) + _shift(carry, 32)
-    return high, constant * values

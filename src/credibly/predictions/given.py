@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError, require, require_type
+from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError, brief, require, require_type
 from credibly._arrays.namespace import HostArray, is_array, to_host
 from credibly.predictions.base import ClassPredictions, Predictions, RealPredictions
 from credibly.predictions.clusters import COPIES, as_ids, as_names
@@ -93,9 +93,10 @@ def _rows_of(predictions: Any, labels: Any, arguments: dict[str, Any], classes: 
         return _of_dataset(predictions, labels, arguments)
     if isinstance(predictions, Rows):
         require_no_labels(labels, arguments["weights"])
-        for name in ("groups", "features", "clusters"):
-            rule, value = "come with the chunks", arguments[name]
-            require(value is None, rule, "Give them to `scan`.", **{name: value})
+        for name, value in arguments.items():
+            if value is not None:
+                remedy = "Give them to `scan`."
+                raise InputError(f"`{name}`", "come with the chunks", f"got {brief(value)}", remedy)
         return predictions
     if not isinstance(predictions, Predictions) and is_source(predictions):
         columns = {

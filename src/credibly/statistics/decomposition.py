@@ -7,6 +7,7 @@ is left: the loss of a recalibrated model that keeps the same bins.   DeGroot an
 from __future__ import annotations
 
 import dataclasses
+from functools import partial
 from typing import Any
 
 from credibly._arrays.standard_errors import Moments, cluster_error, standard_error_of
@@ -132,7 +133,7 @@ def _standard_errors(task: StatisticsTask, rows: Rows, total: Sums, error: Estim
         sparse = error.interval_refusal is SPARSE_REFUSAL
         reason: Error = {"interval_refusal": SPARSE_REFUSAL if sparse else _UNKNOWN}
         return reason, reason
-    (moments,) = rows.merged([_Effects(task, total.states[error.name])])
+    (moments,) = rows.merged([partial(_effects, task, total.states[error.name])])
     of_calibration, _ = standard_error_of(moments.states["effect"])
     of_refinement, why = standard_error_of(moments.states["rest"])
     return {"stderr": of_calibration}, {"stderr": of_refinement, "interval_refusal": why}
@@ -151,17 +152,11 @@ def _without_clusters(task: StatisticsTask, total: Sums) -> tuple[Error, Error]:
     )
 
 
-@dataclasses.dataclass(frozen=True)
-class _Effects:
-    """The work of the second look: what every row does to calibration loss and to the rest."""
-
-    task: StatisticsTask
-    sums: State
-
-    def __call__(self, chunk: Dataset) -> Sums:
-        (bound, score), _ = self.task.bound_to(chunk)
-        assert isinstance(score, Linear)
-        k = chunk.predictions.n_classes  # type: ignore[attr-defined]
-        effect = k * bound.influence(self.sums, chunk.batch)[None, :]
-        rest = score.contributions(chunk.batch) - effect
-        return Sums({"effect": Moments.of(effect, None), "rest": Moments.of(rest, None)})
+def _effects(task: StatisticsTask, sums: State, chunk: Dataset) -> Sums:
+    """Return moments of what every row does to calibration loss and to the rest: the second look."""
+    (bound, score), _ = task.bound_to(chunk)
+    assert isinstance(score, Linear)
+    k = chunk.predictions.n_classes  # type: ignore[attr-defined]
+    effect = k * bound.influence(sums, chunk.batch)[None, :]
+    rest = score.contributions(chunk.batch) - effect
+    return Sums({"effect": Moments.of(effect, None), "rest": Moments.of(rest, None)})

@@ -189,21 +189,11 @@ def without_each(bound: Bound, sums: State) -> tuple[float, HostArray, HostArray
     return float(to_host(bound.finish(total))[0]), to_host(bound.finish(without)), sizes[sizes > 0]
 
 
-@dataclasses.dataclass(frozen=True)
-class _Influence:
-    """The work of the second look: moments of what every row does to values whose sums are known."""
-
-    task: StatisticsTask
-    sums: dict[str, State]
-
-    def __call__(self, chunk: Dataset) -> Sums:
-        moments: dict[str, State] = {}
-        for bound in self.task.bound_to(chunk)[0]:
-            name = bound.statistic.name
-            if name in self.sums:
-                influence = bound.influence(self.sums[name], chunk.batch)
-                moments[name] = Moments.of(influence[None, :], None)
-        return Sums(moments)
+def _influences(task: StatisticsTask, sums: dict[str, State], chunk: Dataset) -> Sums:
+    """Return moments of what every row does to values whose sums are known: the second look at the rows."""
+    bounds = {bound.statistic.name: bound for bound in task.bound_to(chunk)[0]}
+    moved = {name: bounds[name].influence(total, chunk.batch) for name, total in sums.items()}
+    return Sums({name: Moments.of(influence[None, :], None) for name, influence in moved.items()})
 
 
 def estimates_over(
@@ -229,11 +219,11 @@ def estimates_over(
     sums = [statistic for statistic in statistics if statistic.traits.reduction == "sum"]
     if sums:
         task = StatisticsTask.of(sums, rows)
-        total = _summed(task.sums, rows, progress)
+        (total,) = rows.merged([task.sums], progress)
         estimates = task.finish(total)
         asking = [name for name in estimates if estimates[name].interval_refusal is SECOND_LOOK]
         again = {name: total.states[name] for name in asking}
-        looked = _summed(_Influence(task, again), rows).states if again else {}
+        looked = rows.merged([partial(_influences, task, again)])[0].states if again else {}
         for name, moments in looked.items():
             error = standard_error_of(moments)[0]
             estimates[name] = dataclasses.replace(estimates[name], stderr=error, interval_refusal=None)
@@ -246,16 +236,6 @@ def estimates_over(
             require_defined(statistic, rows)
             estimates[statistic.name] = estimate_at_once(*statistic.bound_at_once(rows))
     return {statistic.name: estimates[statistic.name] for statistic in statistics}
-
-
-def _summed(work: Callable[[Dataset], Sums], rows: Rows, progress: Progress | None = None) -> Sums:
-    """Return merged sums over rows; rows in memory are one part, whose sums stay on their device."""
-    if not isinstance(rows, InMemory):
-        return rows.merged([work], progress)[0]
-    total = work(rows.whole)
-    if progress is not None:
-        progress(rows.n, rows.n)
-    return total
 
 
 def estimate_at_once(bound: Bound, labels: Labels, codes: HostArray | None = None) -> Estimate:

@@ -46,7 +46,7 @@ from credibly._arrays.namespace import (
     tiles,
     to_host,
 )
-from credibly._arrays.philox import Seed, Stream, Uniforms, torch_pieces, torch_uniforms_at
+from credibly._arrays.philox import Seed, Stream, Uniforms, torch_pieces
 from credibly._arrays.sums import add_mask
 from credibly.hypotests.resampling.choices import (
     Drawn,
@@ -216,7 +216,7 @@ class Replicates:
             out += pieces > floor
             reached += pieces >= floor
         j, i = xp.nonzero(out != reached)
-        rest = torch_uniforms_at(self.rests, j + reps.start, i + shifted.start)
+        rest = self.rests.at(j + reps.start, i + shifted.start)
         steps_of_ties, piece = steps[:, i], as_float64(pieces[j, i])
         floor = xp.floor(steps_of_ties)
         passed = (piece > floor) | ((piece == floor) & (rest >= steps_of_ties - floor))
