@@ -11,6 +11,7 @@ import numpy as np
 from credibly._arrays.errors import InputError, InputTypeError, is_number, is_whole, require
 from credibly._arrays.namespace import (
     Array,
+    HostArray,
     as_float64,
     is_array,
     is_numpy,
@@ -40,6 +41,25 @@ def require_one_each(shape: tuple[int, ...], n: int, what: str, each: str = "ent
             f"got shape {tuple(shape)}",
             "Check that both come from the same split.",
         )
+
+
+def missing_entries(values: HostArray, *, blank: bool = False) -> HostArray:
+    """Tell which entries are None, NaN, NaT or pandas.NA; with `blank` also empty text, as in a csv file."""
+    if values.dtype.kind in "SU":
+        return np.asarray((np.strings.str_len(values) == 0) & blank)
+    if values.dtype.kind != "O":
+        return np.asarray(values != values)
+    every = values.ravel().tolist()
+    missing = [entry is None or _differs(entry) or (blank and entry in ("", b"")) for entry in every]
+    return np.array(missing, dtype=bool).reshape(values.shape)
+
+
+def _differs(entry: Any) -> bool:
+    """Tell whether an entry differs from itself, as NaN does."""
+    try:
+        return bool(entry != entry)
+    except TypeError:  # pandas.NA refuses to be true or false
+        return True
 
 
 def as_array(value: Any, name: str, remedy: str = "") -> Array:

@@ -37,12 +37,9 @@ def _power_sums(value: Array, weights: Array | None) -> dict[str, Array]:
     sums = {"n": xp.zeros_like(value[:, 0]) + float(value.shape[1])}
     sums["infinite"] = row_sums(xp.astype(xp.isinf(value), xp.float64))
     powers = [xp.ones_like(value[:, :1]), value, square, square * value]
-    plain = [sums["n"], *map(row_sums, powers[1:])] if weights is None else []
-    weight = weights
-    for j in (1, 2, 3):
-        for i in range(j + 1):
-            sums[f"w{j} v{i}"] = plain[i] if weights is None else row_sums(weight * powers[i])
-        weight = None if weights is None else weight * weights
+    weights = xp.ones_like(value) if weights is None else weights
+    for j, i in _POWERS:
+        sums[f"w{j} v{i}"] = row_sums(weights**j * powers[i])
     return sums
 
 

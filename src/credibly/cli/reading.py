@@ -30,7 +30,7 @@ from credibly.cli.output import Output, with_flags
 from credibly.io import is_pattern, is_remote, labels_beside, load, require_target
 from credibly.io.column_names import listed_names
 from credibly.io.extras import pip, require_module
-from credibly.predictions import Dataset, InMemory, Rows
+from credibly.predictions import Dataset, InMemory, Rows, as_rows
 from credibly.predictions.clusters import COPIES
 from credibly.scale import scan
 
@@ -111,10 +111,8 @@ def labelled(file: str, typed: Typed, output: Output) -> Dataset:
 
 def _together(rows: Rows, typed: Typed) -> Rows:
     """Return rows in the clusters that no column names: copies, or blocks."""
-    if typed.values.get("clusters") == COPIES:
-        rows = rows.copied()
-    blocks = typed.values.get("blocks")
-    return rows if blocks is None else rows.blocked(blocks)
+    copies = COPIES if typed.values.get("clusters") == COPIES else None
+    return as_rows(rows, clusters=copies, blocks=typed.values.get("blocks"))
 
 
 def require_elsewhere(target: Path, *read_from: str | Path | None) -> None:

@@ -10,13 +10,13 @@ which keeps every guarantee and bounds what is kept per cluster.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from hashlib import blake2b
 from typing import Any
 
 import numpy as np
 
-from credibly._arrays.checks import require_one_each
+from credibly._arrays.checks import missing_entries, require_one_each
 from credibly._arrays.errors import InputError, InputTypeError, is_whole, require, require_type
 from credibly._arrays.namespace import HostArray, is_array, tiles, to_host
 from credibly._arrays.notes import counted
@@ -61,10 +61,6 @@ class Clusters:
 _SEVERAL = (list, tuple, dict, set, np.ndarray)
 
 
-def _objects(array: HostArray) -> Iterable[Any]:
-    return array.flat if array.dtype == object else ()
-
-
 def as_names(values: Any, what: str) -> HostArray:
     """Return names of rows on the host: those that are masked are None, bytes are text.
 
@@ -90,7 +86,8 @@ def as_names(values: Any, what: str) -> HostArray:
     array = np.asarray(array)
     if array.dtype.kind in "SO" and any(isinstance(entry, bytes) for entry in array.flat):
         array = _decoded(array, what)
-    if array.dtype.kind == "V" or any(isinstance(entry, _SEVERAL) for entry in _objects(array)):
+    several = array.dtype == object and any(isinstance(entry, _SEVERAL) for entry in array.flat)
+    if several or array.dtype.kind == "V":
         raise InputTypeError(
             f"`{what}`",
             "must have one name per row",
@@ -128,13 +125,12 @@ def as_ids(ids: Any, n: int, what: str = "clusters") -> HostArray:
     """Return the id of every row as an array of numbers or text, none of them missing."""
     array = as_names(ids, what)
     require_one_each(array.shape, n, f"`{what}`", "id per prediction")
-    ids = array.tolist()  # comparisons of pandas.NA are neither true nor false
-    missing = [row for row, id_ in enumerate(ids) if id_ is None or (id_ == id_) is not True or id_ == ""]
-    if missing:
+    missing = np.flatnonzero(missing_entries(array, blank=True))
+    if missing.size:
         raise InputError(
             f"`{what}`",
             "must have an id for every row",
-            f"row {missing[0]} has no id ({counted(len(missing), 'row has', 'rows have')} none)",
+            f"row {missing[0]} has no id ({counted(missing.size, 'row has', 'rows have')} none)",
             "Give such a row an id of its own, or drop it.",
         )
     return array.astype(str) if array.dtype.kind not in "iufUS" else array

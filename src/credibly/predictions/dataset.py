@@ -90,8 +90,9 @@ class Dataset:
         return len(self.predictions)
 
     def __repr__(self) -> str:
+        labels = "none" if self.labels is None else "one per instance"
         beside = {
-            "labels": "none" if self.labels is None else _in_brief(self.labels),
+            "labels": self.labels if isinstance(self.labels, LabelCounts) else labels,
             "classes": self.classes and list(self.classes),
             "groups": list(self.groups) if isinstance(self.groups, Mapping) else self.groups is not None,
             **{name: getattr(self, name) is not None for name in ("features", "ids", "clusters", "weights")},
@@ -169,11 +170,6 @@ def each_attribute(work: Callable[[Any], Any], groups: Any) -> Any:
     if isinstance(groups, Mapping):
         return {name: work(column) for name, column in groups.items()}
     return None if groups is None else work(groups)
-
-
-def _in_brief(labels: Any) -> str:
-    """Return counts as they show themselves, and anything else as what it is for every instance."""
-    return repr(labels) if isinstance(labels, LabelCounts) else "one per instance"
 
 
 def named(predictions: P, classes: tuple[str, ...] | None, index: Any = None) -> P:

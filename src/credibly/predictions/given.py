@@ -34,7 +34,7 @@ from credibly.predictions.label_counts import LabelCounts
 from credibly.predictions.label_reading import label_values
 from credibly.predictions.labels import Classes, Labels, read_labels
 from credibly.predictions.prediction_sets import remedy_without_probs
-from credibly.predictions.rows import InMemory, Rows
+from credibly.predictions.rows import InMemory, Rows, with_copies_together
 
 ROUTINE = "routine"
 """Code of the notes that every reading has, which are not repeated with a number."""
@@ -73,7 +73,7 @@ def as_rows(
     copies = isinstance(clusters, str) and clusters == COPIES
     arguments = {"groups": groups, "features": features, "weights": sample_weight}
     rows = _rows_of(predictions, labels, arguments | {"clusters": None if copies else clusters}, classes)
-    rows = rows.copied() if copies else rows
+    rows = rows.changed(with_copies_together) if copies else rows
     return rows if blocks is None else rows.blocked(blocks)
 
 
@@ -152,9 +152,10 @@ def as_pair(predictions: Any, labels: Any) -> tuple[Predictions, Any]:
         if is_array(predictions) and (predictions.ndim == 1 or predictions.shape[1:] == (1,)):
             require_no_confidence(predictions, labels)
         return as_predictions(predictions), labels
-    shape, n = _shape(predictions), _length_of(labels)
-    if is_list_of_members(predictions) or shape is None or n is None:
+    shape = _shape(predictions)
+    if is_list_of_members(predictions) or shape is None or not hasattr(labels, "__len__"):
         return as_predictions(predictions), labels
+    n = len(labels)
     if shape[0] != n == shape[1] > 1:
         note = (
             f"{n} labels show that axis 1 of shape {tuple(shape)} holds the instances and axis 0 the members"
@@ -284,12 +285,6 @@ def _shape(value: Any) -> tuple[int, ...] | None:
         return tuple(np.shape(value) if getattr(value, "shape", None) is None else value.shape)
     except ValueError:  # lists of different lengths, which the checks of predictions name
         return None
-
-
-def _length_of(labels: Any) -> int | None:
-    if isinstance(labels, (list, tuple, LabelCounts)):
-        return len(labels)
-    return next(iter(getattr(labels, "shape", None) or ()), None)
 
 
 def with_notes(predictions: Predictions, notes: Sequence[str]) -> Predictions:

@@ -10,6 +10,7 @@ import numpy as np
 from credibly._arrays.checks import (
     as_array,
     as_real,
+    missing_entries,
     require_distributions,
     require_integer,
     require_rows,
@@ -42,7 +43,7 @@ def _cells(table: Any) -> HostArray:
         "Give one row per instance and one column per rater, gaps as None or NaN.",
         table=values,
     )
-    gap = np.ma.getmaskarray(table) | _is_missing(values)
+    gap = np.ma.getmaskarray(table) | missing_entries(values)
     try:
         return np.where(gap, np.nan, np.where(gap, 0, values).astype(np.float64))
     except (TypeError, ValueError):
@@ -52,14 +53,6 @@ def _cells(table: Any) -> HostArray:
             f"got {str(values[~gap][0])!r}",
             "Map class names to indices from 0 to k - 1 first.",
         ) from None
-
-
-def _is_missing(values: HostArray) -> HostArray:
-    """Tell which entries are None or NaN, which differs from itself, or pandas.NA, which does neither."""
-    if values.dtype.kind != "O":
-        return np.asarray(values != values)
-    missing = [entry is None or (entry != entry) is not False for entry in values.ravel().tolist()]
-    return np.array(missing, dtype=bool).reshape(values.shape)
 
 
 _MOST_RATERS = 2**53  # exact in double precision
@@ -364,7 +357,7 @@ class LabelCounts(Predictions):
 def _names(values: Any, name: str) -> np.ndarray[Any, Any]:
     """Return instance or rater names as a host array that can be sorted; missing ones are refused."""
     array = np.asarray(to_host(values) if is_array(values) else values)
-    missing = np.flatnonzero(_is_missing(array))
+    missing = np.flatnonzero(missing_entries(array))
     if missing.size:
         raise InputError(
             f"`{name}`", "must not be missing", f"entry {missing[0]} is", "Drop these annotations."

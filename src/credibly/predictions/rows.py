@@ -67,7 +67,7 @@ class Rows(ABC):
     @property
     def lengths(self) -> tuple[int, ...]:
         """Rows of every chunk."""
-        return tuple(self.map(_length))
+        return tuple(self.map(len))
 
     @property
     @abstractmethod
@@ -117,10 +117,6 @@ class Rows(ABC):
             return self.changed(partial(_blocked, blocks, self.n))
         ids = np.concatenate(list(self.map(_clusters)))
         return self.changed(partial(_of_panel, panel_ids(ids, blocks)))
-
-    def copied(self) -> Rows:
-        """Return the same rows, those with equal predictions and label in one cluster."""
-        return self.changed(_copied)
 
     @cached_property
     def clusters(self) -> Clusters | None:
@@ -193,8 +189,9 @@ class Rows(ABC):
         """
         first = values_of(self.example)
         columns = 1 if first.ndim == 1 else first.shape[1]
-        work = _use_weighted if weighted else _use
-        ordered = order_statistics(lambda use: self.map(partial(work, use, values_of)), ranks, columns)
+        ordered = order_statistics(
+            lambda use: self.map(partial(_use, use, values_of, weighted)), ranks, columns
+        )
         return ordered[0] if first.ndim == 1 else ordered
 
     def at_once(self, what: str, why: str = "it is a function of all predictions at once") -> Dataset:
@@ -212,13 +209,9 @@ class Rows(ABC):
         return self.n
 
 
-def _use(use: Callable[[HostArray], T], values_of: Callable[[Dataset], Array], chunk: Dataset) -> T:
+def _use(use: Callable[..., T], values_of: Callable[[Dataset], Array], weighted: bool, chunk: Dataset) -> T:
     values = to_host(values_of(chunk))
-    return use(values.reshape(len(values), -1))
-
-
-def _use_weighted(use: Callable[..., T], values_of: Callable[[Dataset], Array], chunk: Dataset) -> T:
-    return _use(partial(use, weights=weights_of_rows(chunk)), values_of, chunk)
+    return use(values.reshape(len(values), -1), weights_of_rows(chunk) if weighted else None)
 
 
 def weights_of_rows(chunk: Dataset) -> HostArray:
@@ -230,10 +223,6 @@ def weights_of_rows(chunk: Dataset) -> HostArray:
 def _rows_inside(rows: HostArray, chunk: Dataset) -> Dataset | None:
     begin, end = np.searchsorted(rows, [chunk.start, chunk.start + len(chunk.predictions)])
     return chunk.take(rows[begin:end] - chunk.start) if begin < end else None
-
-
-def _length(chunk: Dataset) -> int:
-    return len(chunk.predictions)
 
 
 def _clusters(chunk: Dataset) -> HostArray:
@@ -383,7 +372,8 @@ def _taken(chunk: Dataset, rows: HostArray) -> Dataset | None:
     return chunk.take(rows) if rows.size else None
 
 
-def _copied(chunk: Dataset) -> Dataset:
+def with_copies_together(chunk: Dataset) -> Dataset:
+    """Return all rows, those with equal predictions and label in one cluster."""
     if chunk.labels is None:
         raise InputError(
             '`clusters="copies"`',

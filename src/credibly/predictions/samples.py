@@ -208,10 +208,7 @@ class LeftOut(Samples):
         """Number of draws."""
         return int(self.pool.shape[1] - 1)
 
-    @property
-    def n_exchanged(self) -> int:
-        """Number of draws."""
-        return int(self.pool.shape[1] - 1)
+    n_exchanged = n_draws
 
     def pooled(self) -> Array:
         """Return the draws of every prediction in order, (n p, p - 1)."""

@@ -58,25 +58,29 @@ class Certificate(Result):
     @property
     def upper(self) -> float:
         """The error is at most this, with confidence `level`."""
-        alpha = 1.0 - self.level
-        if self.hits is None or self.confidence is None or alpha > BINOMIAL:
-            return self.value + self.largest_change * math.sqrt(-math.log(alpha) / (2 * self.n))
-        low = least_mean(self.hits, self.n, alpha)
-        high = 1.0 - least_mean(self.n - self.hits, self.n, alpha)
-        # the gap has one sign, so each side has the whole alpha
-        return max(self.confidence - low, high - self.confidence)
+        alpha = 1.0 - self.level  # the gap has one sign, so each side has the whole alpha
+        ends = self._mean_beyond_confidence(alpha)
+        return self.value + self._reach(alpha) if ends is None else max(-ends[0], ends[1])
 
     @property
     def lower(self) -> float:
         """The error is at least this, with confidence `level`; 0 for errors that chance alone makes large."""
         alpha = (1.0 - self.level) / 2.0  # the gap may have either sign
-        if self.hits is not None and self.confidence is not None and alpha <= BINOMIAL:
-            low = least_mean(self.hits, self.n, alpha)
-            high = 1.0 - least_mean(self.n - self.hits, self.n, alpha)
-            return max(0.0, low - self.confidence, self.confidence - high)
-        if not self.is_mean:
-            return 0.0
-        return max(0.0, self.value - self.largest_change * math.sqrt(-math.log(alpha) / (2 * self.n)))
+        ends = self._mean_beyond_confidence(alpha)
+        if ends is not None:
+            return max(0.0, ends[0], -ends[1])
+        return max(0.0, self.value - self._reach(alpha)) if self.is_mean else 0.0
+
+    def _mean_beyond_confidence(self, alpha: float) -> tuple[float, float] | None:
+        """Return the binomial bounds, each of error `alpha`, of the mean beyond what is stated."""
+        if self.hits is None or self.confidence is None or alpha > BINOMIAL:
+            return None
+        low, missed = (least_mean(events, self.n, alpha) for events in (self.hits, self.n - self.hits))
+        return low - self.confidence, 1.0 - missed - self.confidence
+
+    def _reach(self, alpha: float) -> float:
+        """Return by how much chance alone may move the error, but for an `alpha` of all labels."""
+        return self.largest_change * math.sqrt(-math.log(alpha) / (2 * self.n))
 
     def pvalue(self, margin: float) -> float:
         """Return the p-value of the hypothesis that the error is `margin` or more.

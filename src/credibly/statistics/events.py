@@ -136,16 +136,12 @@ class Events(Terms):
 
     def observed(self, labels: Labels) -> Array:
         """Sum the events per cell."""
-        if isinstance(labels, Counts):
-            return self.per_cell(self.added(labels), labels.weights)
-        assert isinstance(labels, Classes)
-        return self._count(labels)
+        return self._count(labels) if isinstance(labels, Classes) else super().observed(labels)
 
     def square(self, labels: Labels) -> Array:
         """Return the sum per cell of event (1 - 2 p) where an event is 0 or 1."""
-        if isinstance(labels, Counts):
+        if not isinstance(labels, Classes):
             return super().square(labels)
-        assert isinstance(labels, Classes)
         return self._count(labels, 1.0 - 2.0 * as_float64(self.chance))
 
     def _count(self, labels: Classes, slope: Array | None = None) -> Array:

@@ -102,7 +102,7 @@ class Terms(ABC):
 
     def observed(self, labels: Labels) -> Array:
         """Return what labels add to every cell, (b, cells); terms with other sums have none."""
-        raise NotImplementedError
+        return self.per_cell(self.added(labels), labels.weights)
 
     def added(self, labels: Labels) -> Array:
         """Return what labels add to the cells of their rows, (b, n, m); not known of sums of their own."""
@@ -314,8 +314,7 @@ class Means(Terms):
         """Sum what labels add, replicates in tiles that stay in cache."""
         if self.part is None:
             return in_cache(self._observed, labels)["observed"]
-        values, weights = self.contributions(labels), labels.weights
-        return group_sums(values if weights is None else weighted(weights, values), self.part, self.n_parts)
+        return super().observed(labels)
 
     def _observed(self, labels: Labels) -> State:
         return State(observed=total_of(self.contributions(labels), labels.weights))

@@ -95,17 +95,14 @@ def _columns(predictions: Any, target: TargetName) -> list[_Column]:
     return [_Column.of(*event_of(chance, c)) for c in range(chance.shape[1])]
 
 
-@dataclasses.dataclass(frozen=True)
 class WalkStatistic(Statistic):
     """Base of the statistics of the walk."""
 
-    @abstractmethod
-    def columns(self, predictions: Any) -> list[_Column]:
-        """Return the predictions whose walks are looked at."""
+    target: TargetName
 
     def _bind(self, predictions: Predictions, plan: Plan) -> Bound:
         point, notes = as_point(predictions)
-        return WalkBound(self, self.columns(point), plan, notes)
+        return WalkBound(self, _columns(point, self.target), plan, notes)
 
     def bound_at_once(self, rows: Rows) -> tuple[Bound, Labels]:
         """Bind to all rows, or to the mean predictions of chunks, and return the labels."""
@@ -241,10 +238,6 @@ class Ecce(WalkStatistic):
         one_of("`kind`", self.kind, ("max", "range"))
         check_target(self, "top_label", "classwise")
 
-    def columns(self, predictions: Any) -> list[_Column]:
-        """The confidence, the probability of one class, or that of every class."""
-        return _columns(predictions, self.target)
-
     def of_walk(self, walk: Array, column: _Column) -> Array:
         """Return the distance that the walk, with its start, covers."""
         xp = namespace(walk)
@@ -302,10 +295,6 @@ class TruthfulCE(WalkStatistic):
 
     def __post_init__(self) -> None:
         check_target(self, "classwise")
-
-    def columns(self, predictions: Any) -> list[_Column]:
-        """The probability of one class, or that of every class."""
-        return _columns(predictions, self.target)
 
     def of_walk(self, walk: Array, column: _Column) -> Array:
         """Return the sum over thresholds between neighbouring predictions; equal ones have none."""

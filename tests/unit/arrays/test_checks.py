@@ -15,11 +15,13 @@ from credibly._arrays.checks import (
     as_two_reals,
     describe_rows,
     find_rows,
+    missing_entries,
     require_distributions,
     require_integer,
     require_shape,
     sum_tolerance,
 )
+from credibly.predictions.clusters import as_ids
 from libraries import read
 
 
@@ -168,3 +170,19 @@ def test_the_remedy_is_worded_only_when_something_is_wrong():
         raise AssertionError
 
     assert require_distributions(np.array([[0.5, 0.5]]), "x", fail)[1] == ()
+
+
+def test_entries_of_numpy_in_an_array_of_objects_are_not_missing() -> None:
+    pandas = pytest.importorskip("pandas")
+    entries = np.array([np.str_("a"), np.float64(2), 3, "", None, np.nan, pandas.NA], dtype=object)
+    assert missing_entries(entries).tolist() == [False] * 4 + [True] * 3
+    assert missing_entries(entries, blank=True).tolist() == [False] * 3 + [True] * 4
+    assert missing_entries(np.array(["a", ""])).tolist() == [False, False]
+    assert missing_entries(np.array(["2021-01-01", "NaT"], dtype="datetime64[D]")).tolist() == [False, True]
+
+
+def test_names_of_numpy_are_names_of_clusters_and_raters() -> None:
+    ids = np.array([np.str_("a"), np.str_("b")], dtype=object)
+    assert as_ids(ids, 2).tolist() == ["a", "b"]
+    table = np.array([[np.int64(0), np.float64(1)], [np.int64(1), None]], dtype=object)
+    assert cr.LabelCounts.from_table(table, n_classes=2).counts.tolist() == [[1, 1], [0, 1]]

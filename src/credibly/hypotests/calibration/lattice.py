@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from credibly._arrays.checks import require_one_each
+from credibly._arrays.checks import missing_entries, require_one_each
 from credibly._arrays.errors import InputError, require, require_type
 from credibly._arrays.namespace import HostArray
 from credibly._arrays.notes import counted
@@ -247,7 +247,7 @@ def _attribute(
     name: str, values: HostArray, n: int, n_quantiles: int, min_size: int, notes: list[str]
 ) -> Attribute:
     """Return levels of an attribute: numbers cut at quantiles, rare levels joined, missing ones named."""
-    missing = _missing(values)
+    missing = missing_entries(values, blank=True)
     codes = np.zeros(n, dtype=np.int64)
     known = values[~missing]
     if known.dtype == object and known.size and all(isinstance(entry, dt.date) for entry in known):
@@ -328,26 +328,6 @@ def _years_months_or_days(name: str, days: HostArray, notes: list[str]) -> HostA
         unit, word = "M", "month"
     notes.append(f"{name} is taken by {word}")
     return np.datetime_as_string(days.astype(f"datetime64[{unit}]"))
-
-
-def _missing(values: HostArray) -> HostArray:
-    """Tell which entries are missing: None, NaN, NaT and empty text, as a csv file has it."""
-    if values.dtype.kind in "iub":
-        return np.zeros(values.shape, dtype=bool)
-    if values.dtype.kind in "SU":
-        return np.asarray(np.strings.str_len(values) == 0)
-    if values.dtype.kind in "fmM":
-        return np.asarray(np.isnat(values) if values.dtype.kind in "mM" else np.isnan(values))
-    # NaN differs from itself, and what pandas calls NA answers neither
-    missing = [entry is None or _differs(entry) or entry in ("", b"") for entry in values.tolist()]
-    return np.array(missing, dtype=bool)
-
-
-def _differs(value: Any) -> bool:
-    try:
-        return bool(value != value)
-    except TypeError:  # pandas.NA refuses to be true or false
-        return True
 
 
 def _cut(

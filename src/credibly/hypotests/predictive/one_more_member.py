@@ -258,12 +258,8 @@ def equal_members(predictions: Predictions) -> float:
     return float(1.0 / (_shares(predictions) ** 2).sum())
 
 
-@dataclasses.dataclass(frozen=True)
-class OneMore:
-    """A p-value that counts the truth as one more member, and what it compares."""
-
-    pvalue: float
-    rule: MemberRule
+OneMore = tuple[float, MemberRule]
+"""A p-value that counts the truth as one more member, and what it compares."""
 
 
 def one_more_pvalue(
@@ -292,12 +288,12 @@ def one_more_pvalue(
     if number < FEW_MEMBERS:
         spread = _by_spread(table, shares, number)
         if spread is not None:
-            return OneMore(spread, "spread")
+            return spread, "spread"
     sides = [at_least_and_at_most(float(row[0]), row[1:]) for row in table]
     least = min(float(shares @ [side[at].mean() for side in sides]) for at in (0, 1))
     ranks = min(1.0, 2 * (1 + number * least) / (1 + number))
     spread = _by_spread(table, shares, number) if least == 0.0 else None
-    return OneMore(ranks, "ranks") if spread is None or spread > ranks else OneMore(spread, "spread")
+    return (ranks, "ranks") if spread is None or spread > ranks else (spread, "spread")
 
 
 def _by_spread(table: HostArray, shares: HostArray, number: float) -> float | None:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from credibly._arrays.checks import require_one_each
+from credibly._arrays.checks import missing_entries, require_one_each
 from credibly._arrays.errors import InputError, UnsupportedError, require
 from credibly._arrays.namespace import HostArray, is_array, to_host
 from credibly.hypotests.predictive.one_more_member import FEW_MEMBERS, OneMore, equal_members
@@ -119,13 +119,12 @@ def _count_groups(chunk: Dataset) -> dict[Any, int]:
 def _factor(values: Any, name: str, n: int) -> HostArray:
     array = to_host(values) if is_array(values) else np.asarray(values)
     require_one_each(array.shape, n, f"group factor {name!r}")
-    # NaN differs from itself, None has no group
-    missing = [entry is None or bool(entry != entry) for entry in array.tolist()]
-    if any(missing):
+    missing = np.flatnonzero(missing_entries(array))
+    if missing.size:
         raise InputError(
             f"group factor {name!r}",
             "must not be missing",
-            f"entry {missing.index(True)} is ({sum(missing)} of {n})",
+            f"entry {missing[0]} is ({missing.size} of {n})",
             "Give these instances their own group.",
         )
     return array if array.dtype != object else array.astype(str)
@@ -252,7 +251,7 @@ def hypothesis_words(hypothesis: Hypothesis, predictions: Predictions, in_cluste
 
 def _details(values: HostArray, n_members: int, group: str | None, one_more: OneMore | None) -> CheckDetails:
     """Return what only a check tells of the values of a statistic, the observation first."""
-    null = values[1:]
+    null, (member_pvalue, rule) = values[1:], one_more or (None, None)
     upper, lower = (
         (1 + int(np.count_nonzero(side))) / (1 + null.size)
         for side in at_least_and_at_most(float(values[0]), null)
@@ -264,8 +263,8 @@ def _details(values: HostArray, n_members: int, group: str | None, one_more: One
         direction="above" if upper <= lower else "below",
         sharpness=float(high - low) if np.isfinite([low, high]).any() else float("nan"),
         n_members=n_members,
-        member_pvalue=None if one_more is None else one_more.pvalue,
-        member_rule=None if one_more is None else one_more.rule,
+        member_pvalue=member_pvalue,
+        member_rule=rule,
         group=group,
     )
 
