@@ -34,7 +34,7 @@ def score(distance: float, imprecision: float, tradeoff: float = 1.0) -> Callabl
 
     def ours() -> float:
         ranking = ranking_of(("model", "other"), [distance, distance], [imprecision, imprecision])
-        return float(ranking.distance[0] + tradeoff * ranking.imprecision[0])
+        return float(ranking.lines.distance[0] + tradeoff * ranking.lines.imprecision[0])
 
     return ours
 

@@ -206,7 +206,7 @@ def require_positive_number(value: Any, name: str, remedy: str) -> None:
 
 
 def row_tiles(array: Array) -> Iterable[tuple[int, Array]]:
-    """Yield (first row, block of rows): bounded memory on the host, so memory maps are read once."""
+    """Yield (first row, some rows): bounded memory on the host, so memory maps are read once."""
     if not is_numpy(array):
         yield 0, array
         return
@@ -216,12 +216,11 @@ def row_tiles(array: Array) -> Iterable[tuple[int, Array]]:
 
 
 def find_rows(arrays: tuple[Array, ...], bad: Callable[..., Array]) -> list[int]:
-    """Return the indices of all rows for which `bad(*blocks)` is true of any entry."""
+    """Return the indices of all rows for which `bad(*tiles)` is true of any entry."""
     rows_found: list[int] = []
-    blocks = [row_tiles(array) for array in arrays]
-    for parts in zip(*blocks, strict=True):
-        start = parts[0][0]
-        mask = bad(*(block for _, block in parts))
+    for tiles_of_arrays in zip(*map(row_tiles, arrays), strict=True):
+        start = tiles_of_arrays[0][0]
+        mask = bad(*(tile for _, tile in tiles_of_arrays))
         xp = namespace(mask)
         if mask.ndim > 1:
             mask = xp.any(mask, axis=tuple(range(1, mask.ndim)))
@@ -244,7 +243,7 @@ def require_finite(array: Array, name: str) -> None:
         return  # most calls end here
     require_rows(
         (array,),
-        lambda block: ~namespace(block).isfinite(block),
+        lambda rows: ~namespace(rows).isfinite(rows),
         name=name,
         rule="must be finite",
         remedy="Drop or repair these rows.",
@@ -305,7 +304,7 @@ def require_positive_entries(array: Array, name: str, remedy: str, *, or_zero: b
     require_finite(array, name)
     require_rows(
         (array,),
-        lambda block: block < 0 if or_zero else block <= 0,
+        lambda rows: rows < 0 if or_zero else rows <= 0,
         name=name,
         rule="must not be negative" if or_zero else "must be positive",
         remedy=remedy,
@@ -317,7 +316,7 @@ def require_shares(array: Array, name: str, remedy: str) -> None:
     require_finite(array, name)
     require_rows(
         (array,),
-        lambda block: (block < -NOISE) | (block > 1 + NOISE),
+        lambda rows: (rows < -NOISE) | (rows > 1 + NOISE),
         name=name,
         rule="must lie between 0 and 1",
         fact=lambda row: f"ranges from {row.min():.6g} to {row.max():.6g}",
@@ -362,24 +361,24 @@ def require_distributions(
     require_finite(array, name)
     xp = namespace(array)
     tolerance = sum_tolerance(array)
-    lowest = min(scalar(xp.min(block)) for _, block in row_tiles(array))
+    lowest = min(scalar(xp.min(rows)) for _, rows in row_tiles(array))
     notes: list[str] = []
     if lowest < 0:
         require_rows(
-            (array,), lambda block: block < -NOISE, name=name, rule="must not be negative", remedy=remedy
+            (array,), lambda rows: rows < -NOISE, name=name, rule="must not be negative", remedy=remedy
         )
-        negative = sum(int(xp.sum(xp.astype(block < 0, xp.int64))) for _, block in row_tiles(array))
+        negative = sum(int(xp.sum(xp.astype(rows < 0, xp.int64))) for _, rows in row_tiles(array))
         array = xp.where(array < 0, xp.zeros_like(array), array)
         notes.append(Note("clipped", f"entries of `{name}` between -1e-6 and 0 are read as 0", negative))
 
-    def off(block: Array) -> Array:
-        return xp.abs(xp.sum(as_float64(block), axis=-1) - 1.0)
+    def off(rows: Array) -> Array:
+        return xp.abs(xp.sum(as_float64(rows), axis=-1) - 1.0)
 
-    worst = max(scalar(xp.max(off(block))) for _, block in row_tiles(array))
+    worst = max(scalar(xp.max(off(rows))) for _, rows in row_tiles(array))
     if worst > noted_error(array):
         require_rows(
             (array,),
-            lambda block: off(block) > tolerance,
+            lambda rows: off(rows) > tolerance,
             name=name,
             rule=f"rows must sum to 1 within {tolerance:.1g}",
             fact=lambda row: f"sums to {_worst_sum(row):.6g}",

@@ -241,13 +241,13 @@ def entropy_of_rows(probs: Array) -> Array:
     wide, terms = np.empty((2, rows_of_tile, len(ones)))
     for rows, out in zip(views, entropies.reshape(len(views), -1), strict=True):
         for tile in tiles(len(rows), rows_of_tile):
-            block, log = wide[: tile.stop - tile.start], terms[: tile.stop - tile.start]
-            block[...] = rows[tile]
+            probs_of_tile, log = wide[: tile.stop - tile.start], terms[: tile.stop - tile.start]
+            probs_of_tile[...] = rows[tile]
             np.add(
-                block, _LEAST_POSITIVE, out=log
+                probs_of_tile, _LEAST_POSITIVE, out=log
             )  # changes no bit of what matters, and log 0 is not asked for
             np.log(log, out=log)
-            np.matmul(np.multiply(log, block, out=log), ones, out=out[tile])
+            np.matmul(np.multiply(log, probs_of_tile, out=log), ones, out=out[tile])
     return np.transpose(np.subtract(0.0, entropies, out=entropies), np.argsort(axes))
 
 
@@ -270,21 +270,21 @@ def mean_of_members(values: Array) -> Array:
     total, rows_of_tile = np.empty((n, *rest)), _rows_of_tile(math.prod(rest))
     buffer = np.empty((2, rows_of_tile, *rest))
     for tile in tiles(n, rows_of_tile):
-        block, (wide, spare) = total[tile], buffer[:, : tile.stop - tile.start]
-        block[...] = values[tile, 0]
+        mean, (wide, spare) = total[tile], buffer[:, : tile.stop - tile.start]
+        mean[...] = values[tile, 0]
         for member in range(1, m):
             wide[...] = values[tile, member]  # a cast and an addition are faster than both at once
-            block += wide
+            mean += wide
         # as `without_rounding`, in arrays that stay in the cache
-        block *= _DENOMINATOR
-        np.multiply(block, _SPLITTER, out=wide)
-        np.subtract(wide, block, out=spare)
+        mean *= _DENOMINATOR
+        np.multiply(mean, _SPLITTER, out=wide)
+        np.subtract(wide, mean, out=spare)
         np.subtract(wide, spare, out=wide)
-        np.subtract(wide, block, out=spare)
+        np.subtract(wide, mean, out=spare)
         np.abs(spare, out=spare)
         spare *= 1.0 / _rounding(m)
-        np.copyto(block, wide, where=spare <= np.abs(block))
-        block /= _DENOMINATOR * m
+        np.copyto(mean, wide, where=spare <= np.abs(mean))
+        mean /= _DENOMINATOR * m
     return total
 
 
@@ -398,8 +398,8 @@ _KEPT_BYTES = 2**25 - 2**15
 def keep_freed_memory() -> None:
     """Let the C library keep the memory of freed arrays below 32 MiB for the next ones.
 
-    It hands back what is larger than twice the largest block it saw freed, and the system then clears every
-    page again when it is next used: up to half of the time of a loop over tiles. This block is never touched.
+    It hands back what is larger than twice the largest array it saw freed, and the system then clears every
+    page again when it is next used: up to half of the time of a loop over tiles. This array is never touched.
     """
     np.empty(_KEPT_BYTES, dtype=np.uint8)
 

@@ -227,10 +227,10 @@ def _hull_bounds(probs: Array, events: Array, *, upper: bool) -> Array:
     pick = xp.maximum if upper else xp.minimum
     bounds = []
     for rows in tiles(probs.shape[0], _TILE // max(1, events.shape[0])):
-        block = as_float64(probs[rows, ...])
-        bound = block[:, 0, :] @ columns
-        for m in range(1, block.shape[1]):
-            bound = pick(bound, block[:, m, :] @ columns)
+        tile = as_float64(probs[rows, ...])
+        bound = tile[:, 0, :] @ columns
+        for m in range(1, tile.shape[1]):
+            bound = pick(bound, tile[:, m, :] @ columns)
         bounds.append(bound)
     return bounds[0] if len(bounds) == 1 else xp.concat(bounds, axis=0)
 
@@ -278,11 +278,11 @@ def _best_members(probs: Array, directions: Array) -> Array:
     m = probs.shape[1]
     parts = []
     for rows in tiles(n, rows_within_budget(8 * (m * k + m * b), 0.25)):
-        block = as_float64(probs[rows, ...])
-        means = block @ xp.permute_dims(directions[:, rows, :], (1, 2, 0))  # (rows, m, b)
+        tile = as_float64(probs[rows, ...])
+        means = tile @ xp.permute_dims(directions[:, rows, :], (1, 2, 0))  # (rows, m, b)
         best = xp.permute_dims(xp.argmax(means, axis=1), (1, 0))[:, :, None, None]
-        index = xp.broadcast_to(best, (b, block.shape[0], 1, k))
-        members = xp.broadcast_to(block[None, ...], (b, *block.shape))
+        index = xp.broadcast_to(best, (b, tile.shape[0], 1, k))
+        members = xp.broadcast_to(tile[None, ...], (b, *tile.shape))
         parts.append(xp.take_along_axis(members, index, axis=2)[:, :, 0, :])
     return parts[0] if len(parts) == 1 else xp.concat(parts, axis=1)
 

@@ -181,21 +181,21 @@ def least_over_orders(credal: Belief | Intervals) -> Array:
     sizes = all_events(k).sum(axis=1)
     entropies = []
     for rows in event_tiles(len(credal), k):
-        block = envelope_of(credal[rows])
-        best = xp.zeros_like(block[:, :1])  # least sums to the events of the size before: the empty one
+        bounds = envelope_of(credal[rows])
+        best = xp.zeros_like(bounds[:, :1])  # least sums to the events of the size before: the empty one
         place = np.zeros(size, dtype=np.int64)
         for count in range(1, k + 1):
             events = np.flatnonzero(sizes == count)
-            reached = xp.take(block, like(events, block), axis=1)
+            reached = xp.take(bounds, like(events, bounds), axis=1)
             paths = xp.full_like(reached, xp.inf)
             for j in range(k):
                 having = (events >> j) & 1 == 1
                 source = np.where(having, events ^ (1 << j), 0)
-                gained = reached - xp.take(block, like(source, block), axis=1)
+                gained = reached - xp.take(bounds, like(source, bounds), axis=1)
                 gained = xp.where(gained > 0, gained, xp.zeros_like(gained))
-                before = xp.take(best, like(np.where(having, place[source], 0), block), axis=1)
+                before = xp.take(best, like(np.where(having, place[source], 0), bounds), axis=1)
                 path = before - xlogy(gained, gained)
-                paths = xp.where(like(having, block) & (path < paths), path, paths)
+                paths = xp.where(like(having, bounds) & (path < paths), path, paths)
             best = paths
             place[events] = np.arange(events.size)
         entropies.append(best[:, 0])

@@ -66,12 +66,12 @@ def _sweep(values: Array, sign: float) -> Array:
     size = values.shape[1]
     swept = []
     for rows in tiles(values.shape[0], CACHE_ELEMENTS // size):
-        block = as_float64(values[rows, :]) + 0.0  # a copy that stays in the graph
+        tile = as_float64(values[rows, :]) + 0.0  # a copy that stays in the graph
         half = 1
         while half < size:
-            pairs = xp.reshape(block, (block.shape[0], -1, 2, half))  # a view: the sums are made in place
+            pairs = xp.reshape(tile, (tile.shape[0], -1, 2, half))  # a view: the sums are made in place
             pairs[:, :, 1, :] += sign * pairs[:, :, 0, :]
-            block = xp.reshape(pairs, block.shape)
+            tile = xp.reshape(pairs, tile.shape)
             half *= 2
-        swept.append(block)
+        swept.append(tile)
     return xp.concat(swept, axis=0)

@@ -179,10 +179,10 @@ def sampled_gap_sum(credal: Ensemble | Intervals, n_events: int, seed: Seed) -> 
             controls.append(instances.controls(sums, chances[part]))
         value, control = xp.concat(drawn, axis=-1), xp.concat(controls, axis=-1)
         value = xp.reshape(value, (*value.shape[:-1], _BATCHES, per_batch))
-        block = _subtract_controls(value, xp.reshape(control, (*control.shape[:-1], _BATCHES, per_batch)))
-        values.append(xp.mean(block, axis=1))
-        errors.append(xp.std(block, axis=1, correction=1) / _BATCHES**0.5)
-        totals += np.asarray([scalar(total) for total in xp.sum(block, axis=0)])
+        batches = _subtract_controls(value, xp.reshape(control, (*control.shape[:-1], _BATCHES, per_batch)))
+        values.append(xp.mean(batches, axis=1))
+        errors.append(xp.std(batches, axis=1, correction=1) / _BATCHES**0.5)
+        totals += np.asarray([scalar(total) for total in xp.sum(batches, axis=0)])
     mean_error = float(np.std(totals / len(credal), ddof=1) / _BATCHES**0.5)
     return xp.concat(values, axis=0), xp.concat(errors, axis=0), mean_error
 

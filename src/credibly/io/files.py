@@ -54,7 +54,7 @@ _MAGIC = {
     b"\xfd7zXZ": "xz",
 }
 KNOWN = ".npz, .npy, .csv, .tsv, .json, .jsonl, .eval, .parquet, .pt or .nc"
-BLOCK = 2**20
+_READ_BYTES = 2**20
 
 
 def path_text(path: object) -> str | None:
@@ -143,8 +143,8 @@ def digest_of(content: Content) -> str:
             total.update(name.encode() + np.ascontiguousarray(array).tobytes())
     for path in content.paths:
         with reading(path, "data"), open(path, "rb") as file:  # noqa: PTH123 - the path as given
-            while block := file.read(BLOCK):
-                total.update(block)
+            while piece := file.read(_READ_BYTES):
+                total.update(piece)
     return total.hexdigest()[:16]
 
 

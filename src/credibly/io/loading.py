@@ -126,7 +126,7 @@ def load(
 
     Notes
     -----
-    Files above the memory budget must be .npy: they are opened as memory maps and checked block by block.
+    Files above the memory budget must be .npy: they are opened as memory maps and checked tile by tile.
 
     Examples
     --------

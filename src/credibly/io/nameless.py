@@ -129,13 +129,13 @@ def kind_of_lone(content: Content, options: ReadOptions) -> str:
 def share_of_distributions(array: Array) -> float:
     """Return the share of last-axis rows that are not negative and sum to 1."""
     good = total = 0
-    for _, block in row_tiles(array):
-        values = np.asarray(block, dtype=np.float64)
-        tolerance = sum_tolerance(block if block.dtype.kind == "f" else values)
+    for _, rows in row_tiles(array):
+        values = np.asarray(rows, dtype=np.float64)
+        tolerance = sum_tolerance(rows if rows.dtype.kind == "f" else values)
         with np.errstate(invalid="ignore", over="ignore"):  # infinities are told later, with their rows
-            rows = (np.abs(values.sum(axis=-1) - 1) <= tolerance) & (values >= -1e-6).all(axis=-1)
-        good += int(rows.sum())
-        total += rows.size
+            sums_to_1 = (np.abs(values.sum(axis=-1) - 1) <= tolerance) & (values >= -1e-6).all(axis=-1)
+        good += int(sums_to_1.sum())
+        total += sums_to_1.size
     return good / total
 
 
@@ -161,8 +161,8 @@ def _looks_like(array: Array, names: Sequence[str] | None) -> tuple[str, str]:
         )
     low, high, whole, zeros = np.inf, -np.inf, True, False
     with np.errstate(all="ignore"):
-        for _, block in row_tiles(array):
-            values = np.asarray(block, dtype=np.float64)
+        for _, rows in row_tiles(array):
+            values = np.asarray(rows, dtype=np.float64)
             finite = values[np.isfinite(values)]
             if finite.size:
                 low, high = min(low, float(finite.min())), max(high, float(finite.max()))

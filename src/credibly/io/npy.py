@@ -35,7 +35,7 @@ def read_npy(path: str) -> Content:
             array = _read_payload(file, shape, fortran, dtype)
         else:
             array = map_npy(path)
-            notes.append(f"{readable_size(declared)} remain on disk and are read block by block")
+            notes.append(f"{readable_size(declared)} remain on disk and are read piece by piece")
         return Content(".npy", {"array": _native(array, notes)}, notes=notes, lone="array")
 
 

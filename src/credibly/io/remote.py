@@ -18,7 +18,7 @@ from credibly.io.extras import pip, require_module
 from credibly.io.limits import load_limit, require_loadable, reworded
 
 _LOCAL = "file://"
-_BLOCK = 2**20
+_READ_BYTES = 2**20
 STANDARD_INPUT = "-"
 
 
@@ -98,8 +98,8 @@ LONGEST = 900.0
 def _copy(source: BinaryIO, target: BinaryIO, url: str, folder: str) -> None:
     """Copy a remote file; one that never ends, in time or in size, is refused."""
     end, left = time.monotonic() + LONGEST, shutil.disk_usage(folder).free // 2
-    while block := source.read(_BLOCK):
-        left -= len(block)
+    while piece := source.read(_READ_BYTES):
+        left -= len(piece)
         if left < 0:
             rule, evidence = (
                 "must fit into half of the free disk space",
@@ -108,7 +108,7 @@ def _copy(source: BinaryIO, target: BinaryIO, url: str, folder: str) -> None:
         elif time.monotonic() > end:
             rule, evidence = f"must arrive within {LONGEST:.0f} seconds", "it did not end by then"
         else:
-            target.write(block)
+            target.write(piece)
             continue
         raise FileError(f"'{url}'", rule, evidence, "Download it by other means, and name the file.")
 

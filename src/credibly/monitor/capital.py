@@ -2,11 +2,11 @@
 
 Fixed share. Weights w over {the model itself, bets a}; e_ia is what bet a pays on row i, E[e_ia | past] <= 1:
 
-    F = w_0 + sum_a w_a prod_{i in block} e_ia,   capital *= F,   w_a <- w_a prod e_ia / F
+    F = w_0 + sum_a w_a prod_{i in round} e_ia,   capital *= F,   w_a <- w_a prod e_ia / F
     then h w_0 leaves the model for the bets, and g (1 - w_0) returns,   1 - h = (t / (t + rows))^LEAVING
 
-A block is some rows whose labels are independent given the past, or follow one another. F is then at most 1
-on average given what was known before the block, and Ville's inequality bounds P(capital ever >= 1 / level).
+A round is some rows whose labels are independent given the past, or follow one another. F is then at most 1
+on average given what was known before the round, and Ville's inequality bounds P(capital ever >= 1 / level).
 The shares h and g keep weight on every bet, so a fault after many good rows is found as one at the start.
 
 Running means. With any guess x_i made before row i, X_i - x_i >= -1 and psi(l) = -log(1 - l) - l,
@@ -29,8 +29,8 @@ from scipy.special import logsumexp
 
 from credibly._arrays.namespace import HostArray
 
-BLOCK = 64
-"""Rows that share their weights at most."""
+ROUND = 64
+"""Rows of a round, which share their weights, at most."""
 LEAVING, RETURNING, START = 0.1, 1.0, 10.0
 """Exponents of the shares, and rows that they count as seen before the first."""
 
@@ -66,7 +66,7 @@ class Capital:
         return cls(np.concatenate([[0.5], 0.5 * prior]))
 
     def pay(self, logs: HostArray, prior: HostArray, seen: HostArray) -> HostArray:
-        """Pay what the bets won on rows, and return the logarithm of the capital after every block.
+        """Pay what the bets won on rows, and return the logarithm of the capital after every round.
 
         Parameters
         ----------
@@ -78,12 +78,12 @@ class Capital:
             Rows that the monitor has seen after each of these.
         """
         rows = logs.shape[1]
-        starts = np.arange(0, rows, BLOCK)
+        starts = np.arange(0, rows, ROUND)
         won = np.add.reduceat(logs, starts, axis=1).T
         won = np.concatenate([np.zeros((len(won), 1)), won], axis=1)
         most = won.max(axis=1)
         pays = np.exp(won - most[:, None])
-        sizes = np.minimum(BLOCK, rows - starts)
+        sizes = np.minimum(ROUND, rows - starts)
         seen_before = self.rows + starts + START
         kept = seen_before / (seen_before + sizes)
         path = np.empty(len(starts))

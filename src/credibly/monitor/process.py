@@ -13,7 +13,7 @@ from scipy.special import logsumexp
 from credibly._arrays.namespace import HostArray, to_host
 from credibly._arrays.philox import Seed
 from credibly.monitor.bets import Book
-from credibly.monitor.capital import BLOCK, Capital, Running
+from credibly.monitor.capital import ROUND, Capital, Running
 from credibly.predictions import Dataset, Ensemble, Predictions
 from credibly.predictions.clusters import as_ids
 
@@ -78,7 +78,7 @@ class Process:
     ) -> Iterator[tuple[int, HostArray, HostArray]]:
         """Pay rows in tiles of whole clusters, `before` of the monitor having gone before.
 
-        Yields the number of labels that cannot be, the logarithm of the capital after every block, and the
+        Yields the number of labels that cannot be, the logarithm of the capital after every round, and the
         rows of the monitor by then.
         """
         codes = None if rows.clusters is None else cluster_codes(rows)
@@ -99,7 +99,7 @@ class Process:
                     some = None if ids is None else ids[inside]
                     won, _, _, places = _by_cluster(some, *(part[:, inside] for part in paid[:3]))
                     capital.pay(won, book.prior, before + 1 + np.flatnonzero(inside)[places - 1])
-            ends = seen[np.minimum(np.arange(1, len(path) + 1) * BLOCK, len(seen)) - 1]
+            ends = seen[np.minimum(np.arange(1, len(path) + 1) * ROUND, len(seen)) - 1]
             yield int(paid.impossible.sum()), path, before + ends
             before += tile.stop - tile.start
 

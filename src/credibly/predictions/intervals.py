@@ -186,8 +186,8 @@ def _require_nonempty(lower: Array, upper: Array) -> tuple[str, ...]:
         fact=lambda low, high: f"has sums {low.sum():.6g} and {high.sum():.6g}",
         remedy="Widen these intervals or drop the rows.",
     )
-    blocks = zip(row_tiles(lower), row_tiles(upper), strict=True)
-    worst = max(scalar(xp.max(missing(low, high))) for (_, low), (_, high) in blocks)
+    tiles = zip(row_tiles(lower), row_tiles(upper), strict=True)
+    worst = max(scalar(xp.max(missing(low, high))) for (_, low), (_, high) in tiles)
     if worst > max(noted_error(lower), noted_error(upper)):
         return (f"a distribution fits between the bounds only within {worst:.1e}; they are used unchanged",)
     return ()

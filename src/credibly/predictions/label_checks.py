@@ -67,7 +67,7 @@ def check_classes(labels: Array, n_classes: int) -> Array:
     if not inside:
         require_rows(
             (wide,),
-            lambda block: (block < 0) | (block >= n_classes),
+            lambda rows: (rows < 0) | (rows >= n_classes),
             name="labels",
             rule=f"must lie between 0 and {n_classes - 1} for {n_classes} classes",
             fact=lambda value: f"is {value}",
@@ -86,7 +86,7 @@ def whole_numbers(labels: Array, notes: list[str]) -> Array:
     values = to_host(as_real(labels, "labels")).astype(np.float64)
     require_rows(
         (values,),
-        lambda block: ~np.isfinite(block),
+        lambda rows: ~np.isfinite(rows),
         name="labels",
         rule="must be present",
         fact=lambda value: f"is {value}",

@@ -97,17 +97,17 @@ class LabelCounts(Predictions):
             counts = as_real(counts, "counts")
             require_rows(
                 (counts,),
-                lambda block: ~xp.isfinite(block) | (block != xp.round(block)),
+                lambda rows: ~xp.isfinite(rows) | (rows != xp.round(rows)),
                 name="counts",
                 rule="must be whole numbers",
                 remedy="For frequencies use `LabelCounts.from_soft(frequencies, n_raters)`.",
             )
         require_rows(
             (counts,),
-            lambda block: (
-                (block < 0)
-                | (xp.astype(block, xp.float64) > _MOST_RATERS)
-                | (xp.sum(block, axis=-1, keepdims=True) < 1)
+            lambda rows: (
+                (rows < 0)
+                | (xp.astype(rows, xp.float64) > _MOST_RATERS)
+                | (xp.sum(rows, axis=-1, keepdims=True) < 1)
             ),
             name="counts",
             rule=f"must lie between 0 and {_MOST_RATERS}, with at least one rater per row",
@@ -206,9 +206,9 @@ class LabelCounts(Predictions):
         if missing is not None:
             cells[cells == missing] = np.nan
 
-        def foreign(block: HostArray) -> HostArray:
-            gap = np.isnan(block)
-            known = (block >= 0) & (block < n_classes) & (block == np.round(block))
+        def foreign(rows: HostArray) -> HostArray:
+            gap = np.isnan(rows)
+            known = (rows >= 0) & (rows < n_classes) & (rows == np.round(rows))
             return np.asarray(~(known | gap) | gap.all(axis=-1, keepdims=True))
 
         def found(row: HostArray) -> str:

@@ -156,9 +156,7 @@ def softmax_logits(logits: Any, shape: str, *, raw: bool = False) -> Array:
     xp = namespace(values)
     require_rows(
         (values,),
-        lambda block: (
-            xp.isnan(block) | (block == xp.inf) | (xp.max(block, axis=-1, keepdims=True) == -xp.inf)
-        ),
+        lambda rows: xp.isnan(rows) | (rows == xp.inf) | (xp.max(rows, axis=-1, keepdims=True) == -xp.inf),
         name="logits",
         rule="must be finite (or -inf for an impossible class, not for all of them)",
         remedy="Drop or repair these rows.",
@@ -176,17 +174,17 @@ def softmax_logits(logits: Any, shape: str, *, raw: bool = False) -> Array:
     if not is_numpy(values):
         return softmax(as_float64(values))
     probs = np.empty(values.shape)  # filled in parts, so that a memory map is never copied as a whole
-    for start, block in row_tiles(values):
-        probs[start : start + len(block)] = softmax(as_float64(block))
+    for start, rows in row_tiles(values):
+        probs[start : start + len(rows)] = softmax(as_float64(rows))
     return probs
 
 
 def _are_distributions(values: Array) -> bool:
-    """Tell whether every row is one; the first block that is not ends the search."""
-    for _, block in row_tiles(values):
-        xp = namespace(block)
-        off = xp.abs(xp.sum(as_float64(block), axis=-1) - 1.0)
-        if not bool(xp.all(block >= 0) and xp.all(off <= max(1e-5, sum_tolerance(block)))):
+    """Tell whether every row is one; the first tile with one that is not ends the search."""
+    for _, rows in row_tiles(values):
+        xp = namespace(rows)
+        off = xp.abs(xp.sum(as_float64(rows), axis=-1) - 1.0)
+        if not bool(xp.all(rows >= 0) and xp.all(off <= max(1e-5, sum_tolerance(rows)))):
             return False
     return True
 
@@ -198,7 +196,7 @@ def normalise_scores(scores: Any, shape: str) -> Array:
     xp = namespace(values)
     require_rows(
         (values,),
-        lambda block: (block < 0) | (xp.max(block, axis=-1, keepdims=True) <= 0),
+        lambda rows: (rows < 0) | (xp.max(rows, axis=-1, keepdims=True) <= 0),
         name="scores",
         rule="must be non-negative with a positive sum per row",
         fact=lambda row: f"holds {row.min():.6g}" if row.min() < 0 else "sums to 0",

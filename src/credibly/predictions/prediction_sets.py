@@ -75,7 +75,7 @@ class PredictionSets(OverClasses):
         if not xp.isdtype(members.dtype, "bool"):  # a table in text holds floats
             require_rows(
                 (members,),
-                lambda block: (block != 0) & (block != 1),
+                lambda rows: (rows != 0) & (rows != 1),
                 name="members",
                 rule="must be booleans, or 0 and 1",
                 remedy="Write `probs >= threshold`; for probabilities use `Point`.",

@@ -145,7 +145,7 @@ class Quantiles(RealPredictions):
             )
         require_rows(
             (values,),
-            lambda block: block[:, 1:] < block[:, :-1],
+            lambda rows: rows[:, 1:] < rows[:, :-1],
             name="values",
             rule="must not decrease along the levels (crossing quantiles)",
             fact=lambda row: f"falls by {-np.diff(row).min():.6g}",

@@ -37,7 +37,7 @@ def bounds_of_lists(logprobs: Any, others: Any) -> tuple[HostArray, HostArray, H
     require(aside.shape == (len(logs),), "must have shape (n,)", "Give one number per row.", others=aside)
     require_rows(
         (aside,),
-        lambda block: ~((block >= 0) & (block <= 1 + _ROUNDING)),
+        lambda rows: ~((rows >= 0) & (rows <= 1 + _ROUNDING)),
         name="others",
         rule="must lie between 0 and 1",
         fact=lambda value: f"is {value:.6g}",
@@ -45,7 +45,7 @@ def bounds_of_lists(logprobs: Any, others: Any) -> tuple[HostArray, HostArray, H
     )
     require_rows(
         (logs,),
-        lambda block: block > np.log1p(_ROUNDING),
+        lambda rows: rows > np.log1p(_ROUNDING),
         name="logprobs",
         rule="must be logarithms of probabilities, at most 0",
         fact=lambda row: f"has {np.nanmax(row):.6g}",

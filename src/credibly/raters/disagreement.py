@@ -250,7 +250,7 @@ def _require_whole(counts: Array, statistic: RaterStatistic) -> None:
     xp = namespace(counts)
     if xp.isdtype(counts.dtype, "integral"):
         return
-    if find_rows((counts,), lambda block: block != xp.round(block)):
+    if find_rows((counts,), lambda rows: rows != xp.round(rows)):
         raise UnsupportedError(
             f"`{statistic.name}`",
             "needs whole numbers of raters",

@@ -140,14 +140,14 @@ def mean_scores(values: Array, weights: Array | None) -> Array:
 def _log_softmax(logits: Array) -> Array:
     xp = namespace(logits)
     if not is_numpy(logits) or logits.ndim != 2:
-        return _log_softmax_block(xp, logits)
+        return _log_softmax_of_tile(xp, logits)
     values = np.empty(logits.shape, order="F")
     for rows in tiles(len(logits), CACHE_ELEMENTS // logits.shape[1]):  # no temporaries of the whole size
-        values[rows] = _log_softmax_block(xp, classes_apart(logits[rows]))
+        values[rows] = _log_softmax_of_tile(xp, classes_apart(logits[rows]))
     return values
 
 
-def _log_softmax_block(xp: Any, logits: Array) -> Array:
+def _log_softmax_of_tile(xp: Any, logits: Array) -> Array:
     centred = logits - xp.max(logits, axis=-1, keepdims=True)
     if not bool(xp.all(xp.isfinite(centred))):
         centred = xp.where(xp.isfinite(centred), centred, xp.full_like(centred, IMPOSSIBLE))

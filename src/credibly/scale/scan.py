@@ -178,11 +178,11 @@ class DaskScan(_Chunks):
 
     @property
     def lengths(self) -> tuple[int, ...]:
-        """Rows of every block."""
+        """Rows of every chunk."""
         return tuple(int(length) for length in self.predictions.chunks[self._row_axis])
 
     def mapped_in_place(self, work: Callable[[Dataset], T]) -> list[Any]:
-        """Return ``work(chunk)`` for all blocks, kept where they are worked on."""
+        """Return ``work(chunk)`` for all chunks, kept where they are worked on."""
         if not isinstance(self.engine, Cluster):
             return list(self.map(work))
         return [self.engine.client.compute(task) for task in self._tasks(self._on_each(work))]
@@ -201,19 +201,19 @@ class DaskScan(_Chunks):
 
     def _tasks(self, use: Callable[[Dataset, str], Any]) -> Iterator[Any]:
         dask = require_module("dask", "a Dask array", pip("dask"))
-        run = dask.delayed(_on_block, pure=False)
+        run = dask.delayed(_on_chunk, pure=False)
         start = 0
         for place, length in enumerate(self.predictions.chunks[self._row_axis]):
             rows = slice(start, start + length)
-            block = self.predictions[:, rows] if self._row_axis else self.predictions[rows]
-            beside = {name: array[rows] for name, array in self.beside.items()}
-            yield run(use, place, start, block, self.labels[rows], beside, self.options)
+            array = self.predictions[:, rows] if self._row_axis else self.predictions[rows]
+            beside = {name: source[rows] for name, source in self.beside.items()}
+            yield run(use, place, start, array, self.labels[rows], beside, self.options)
             start += length
 
     def __repr__(self) -> str:
         kind = type(self.example.predictions).__name__
         return (
-            f"Scan(n={self.n}, {kind}, {len(self.labels.chunks[0])} Dask blocks, engine={self.engine.name})"
+            f"Scan(n={self.n}, {kind}, {len(self.labels.chunks[0])} Dask chunks, engine={self.engine.name})"
         )
 
 
@@ -240,7 +240,7 @@ def scan_dask(
         if any(length != length for length in source.shape):
             raise InputError(
                 f"`{name}`",
-                "must know the lengths of its blocks",
+                "must know the lengths of its chunks",
                 "some are unknown",
                 f"Call `{name}.compute_chunk_sizes()` first.",
             )
@@ -274,19 +274,19 @@ def _itself(chunk: Dataset, name: str) -> Dataset:
     return chunk
 
 
-def _on_block(
+def _on_chunk(
     use: Callable[[Dataset, str], Any],
     place: int,
     start: int,
-    block: Any,
+    predictions: Any,
     labels: Any,
     beside: dict[str, Any],
     options: ReadOptions,
 ) -> Any:
-    """Check one block, in the process that holds it, and work on it."""
+    """Check one chunk, in the process that holds it, and work on it."""
     observed = labels if labels.ndim == 1 else LabelCounts(labels)
-    piece = ArrayPiece(start, start + len(labels), block, observed, options=options, **beside)
-    return use(piece.chunk(), f"block {place} of the predictions")
+    piece = ArrayPiece(start, start + len(labels), predictions, observed, options=options, **beside)
+    return use(piece.chunk(), f"chunk {place} of the predictions")
 
 
 @checked
@@ -344,7 +344,7 @@ def scan(
         Ids that say which rows belong together, if the files do not include them; chunks may split a cluster.
         A name refers to a column or array in the files.
     chunk_rows : int, optional
-        Rows per chunk. Default: a power of two with 2^21 to 2^22 numbers. Files other than .npy and blocks of
+        Rows per chunk. Default: a power of two with 2^21 to 2^22 numbers. Files other than .npy and chunks of
         Dask arrays are one chunk each.
     engine : None, "serial", concurrent.futures.Executor or distributed.Client
         Where chunks are processed. Default: the current `distributed.Client` if there is one, else this

@@ -166,8 +166,8 @@ class QuantileCalibrationError(LinearStatistic):
     def value(self, sums: State) -> Array:
         """Sum the squared differences between shares of labels below quantiles and their levels."""
         xp, size = namespace(sums["observed"]), sums["observed"].shape[1] // 2
-        block = slice(size, None) if self.strict else slice(0, size)
-        away = xp.cumulative_sum(sums["observed"][:, block] - sums["expected"][:, block], axis=1)[:, :-1]
+        passed = slice(size, None) if self.strict else slice(0, size)
+        away = xp.cumulative_sum(sums["observed"][:, passed] - sums["expected"][:, passed], axis=1)[:, :-1]
         return xp.sum((away / sums["size"]) ** 2, axis=1)
 
     def _bind(self, predictions: Predictions, plan: Plan) -> Bound:

@@ -118,8 +118,8 @@ class LabelFeatures:
         """Return the mean of f over numbers (n, p), (n, width)."""
         xp, (n, p) = namespace(values), values.shape
         total: Any = 0.0
-        for block in tiles(p, max(1, CACHE_ELEMENTS // (self.width * n))):
-            total = total + xp.sum(self.of(values[:, block].T), axis=0)
+        for tile in tiles(p, max(1, CACHE_ELEMENTS // (self.width * n))):
+            total = total + xp.sum(self.of(values[:, tile].T), axis=0)
         return total.T / p
 
     def expected(self, mean: Array, std: Array, shares: Array | None = None) -> Array:
@@ -129,9 +129,9 @@ class LabelFeatures:
         spread = (std * (self.step / self.bandwidth))[:, :, None]
         of_cosines, of_sines = self._amplitudes()
         cosines, sines = [], []
-        for block in tiles(self.nodes, max(1, CACHE_ELEMENTS // max(1, angle.shape[0] * angle.shape[1]))):
-            at = like(np.arange(block.start + 1.0, block.stop + 1.0), mean)
+        for tile in tiles(self.nodes, max(1, CACHE_ELEMENTS // max(1, angle.shape[0] * angle.shape[1]))):
+            at = like(np.arange(tile.start + 1.0, tile.stop + 1.0), mean)
             damped = xp.exp(-0.5 * (at * spread) ** 2)
-            cosines.append(like(of_cosines[block], mean) * over_members(damped * xp.cos(at * angle), shares))
-            sines.append(like(of_sines[block], mean) * over_members(damped * xp.sin(at * angle), shares))
+            cosines.append(like(of_cosines[tile], mean) * over_members(damped * xp.cos(at * angle), shares))
+            sines.append(like(of_sines[tile], mean) * over_members(damped * xp.sin(at * angle), shares))
         return xp.concat([*cosines, *sines], axis=1)

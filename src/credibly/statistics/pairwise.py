@@ -6,8 +6,8 @@ The matrix k depends on predictions only. Residuals become rows of a matrix, one
 
     values (b k, columns) @ tile.T (columns, rows)
 
-serves every label vector of a batch with one product per tile. Rows in memory are one block, which meets
-itself; of rows that do not fit two blocks meet at a time (`over_rows`). Both are `PairBound.meetings`: tiles
+serves every label vector of a batch with one product per tile. Rows in memory are one chunk, which meets
+itself; of rows that do not fit two chunks meet at a time (`over_rows`). Both are `PairBound.meetings`: tiles
 of rows with all columns, under the memory budget. What a meeting adds is said by whoever asks: sums for label
 vectors, sums between clusters, sums under random signs. Tiles are kept where all of them fit and made again
 otherwise.
@@ -68,7 +68,7 @@ class BandwidthPlan(Plan):
 
 @dataclasses.dataclass(frozen=True)
 class PairStatistic(Statistic):
-    """Base of the statistics of pairs of rows, whose blocks can be bound each on its own."""
+    """Base of the statistics of pairs of rows, whose chunks can be bound each on its own."""
 
     _single: bool = dataclasses.field(default=False, kw_only=True, repr=False)
 
@@ -206,7 +206,7 @@ class PairBound(Bound):
         """Add <r_i, (K r)_i> over the rows, and the diagonal, which the mean over pairs leaves out."""
         values = self.own_values(meeting)
         pairs = self._inner(values, product(meeting.values, meeting.tile), meeting)
-        if meeting.first is None:  # the rest is counted where a block meets itself
+        if meeting.first is None:  # the rest is counted where a chunk meets itself
             nothing = namespace(pairs).zeros_like(pairs)
             return State(pairs=pairs, diagonal=nothing, weight=nothing)
         # k(p, p) = 1; a row of weight w stands for w rows, which differ from each other
@@ -266,31 +266,31 @@ class PairBound(Bound):
         other, other_labels = other or self, labels if other_labels is None else other_labels
         begin, end, _ = (rows or slice(None)).indices(self.n)
         # One grid of tiles whatever the rows, so that kept tiles serve every call.
-        # Where a row must see all others, its block was made to be one tile: so sums of tiles always add.
+        # Where a row must see all others, its chunk was made to be one tile: so sums of tiles always add.
         whole = other is not self and not self.symmetric
         grid = list(tiles(self.n, self.n if whole else self._rows_per_tile(other.n, arrays, first)))
-        blocks = [
+        parts = [
             slice(max(begin, t.start), min(end, t.stop)) for t in grid if t.start < end and begin < t.stop
         ]
         batches = list(tiles(len(labels), self._replicates_per_batch(other.n)))
         keep = other is self and self._keeps_tiles()
         # Whichever is dearer to make again stays in the outer loop.
-        order = [(block, batch) for block in blocks for batch in batches]
+        order = [(part, batch) for part in parts for batch in batches]
         if keep:
-            order = [(block, batch) for batch in batches for block in blocks]
+            order = [(part, batch) for batch in batches for part in parts]
         meeting = Meeting()
         values: Array = None
-        for at, (block, batch) in enumerate(order):
+        for at, (part, batch) in enumerate(order):
             meeting.values = None
             if not at or meeting.reps != batch:
                 values = None  # let go of the old before the new is made
                 meeting.reps, meeting.labels = batch, replicates(labels, batch)
                 values = other.values(replicates(other_labels, batch))
-            if not at or meeting.rows != block:
-                meeting.rows, meeting.tile = block, None
-                meeting.first = None if first is None else first + block.start
+            if not at or meeting.rows != part:
+                meeting.rows, meeting.tile = part, None
+                meeting.first = None if first is None else first + part.start
                 meeting.tile = self._tile(
-                    block, other, meeting.first, other_labels.weights, keep and block in grid
+                    part, other, meeting.first, other_labels.weights, keep and part in grid
                 )
             meeting.values = values[:, self.first_column(meeting.first) :]
             yield meeting
@@ -298,7 +298,7 @@ class PairBound(Bound):
     def state(self, labels: Labels, rows: slice | None = None) -> State:
         """Return the sums of some rows against all rows (default: all).
 
-        Disjoint blocks that cover all rows add up to the whole, so blocks can be different tasks.
+        Disjoint parts that cover all rows add up to the whole, so parts can be different tasks.
         """
         require_same_n(labels, self.n)
         meetings = self.meetings(labels, rows=rows)
@@ -310,7 +310,7 @@ class PairBound(Bound):
     def met(self, other: PairBound, labels: Labels, other_labels: Labels, first: int | None) -> Any:
         """Return what these rows get from the rows of `other`, for chunks that are bound separately.
 
-        Where symmetric, a pair of blocks meets once, and both orders count.
+        Where symmetric, a pair of chunks meets once, and both orders count.
         """
         return self._joined(self.meetings(labels, other, other_labels, first), self.meet)
 
@@ -501,7 +501,7 @@ def require_same_n(labels: Labels, n: int) -> None:
             "labels",
             f"of a pairwise statistic must cover all {n} bound instances",
             f"got {labels.n}",
-            "Bind all rows and name the block: `bound.state(labels, rows=slice(0, 100))`.",
+            "Bind all rows and name the rows: `bound.state(labels, rows=slice(0, 100))`.",
         )
 
 

@@ -40,7 +40,7 @@ from credibly.statistics.terms import POOL_ELEMENTS, Losses, Terms
 
 
 def _counted(places: Sequence[Array], size: int, weights: Array | None) -> Array:
-    """Count labels by two places each, (b, n): one block of `size` cells after the other."""
+    """Count labels by two places each, (b, n): one half of `size` cells after the other."""
     first, second = places
     counts = count_cells(first, size, weights)
     others = counts if second is first else count_cells(second, size, weights)
@@ -50,8 +50,8 @@ def _counted(places: Sequence[Array], size: int, weights: Array | None) -> Array
 def _passed(sums: State) -> tuple[Array, Array]:
     """Return how many labels are up to each cell but the last, (b, cells - 1), by either place."""
     xp, size = namespace(sums["observed"]), sums["observed"].shape[1] // 2
-    blocks = sums["observed"][:, :size], sums["observed"][:, size:]
-    first, second = (xp.cumulative_sum(block, axis=1)[:, :-1] for block in blocks)
+    halves = sums["observed"][:, :size], sums["observed"][:, size:]
+    first, second = (xp.cumulative_sum(half, axis=1)[:, :-1] for half in halves)
     return first, second
 
 
@@ -76,7 +76,7 @@ class LevelTerms(Terms):
 class PlaceTerms(LevelTerms):
     """How many quantiles labels have passed: those below them, and those at most as large.
 
-    The first block of cells counts the former, the second the latter; they differ for labels on quantiles.
+    The first half of the cells counts the former, the second the latter; they differ for labels on quantiles.
 
     Parameters
     ----------

@@ -175,7 +175,7 @@ def centred(sides: Sides, plan: RealPlan, kernel: KernelName) -> Sides:
         return sides
     points = sides.points
     xp = namespace(points)
-    # of several blocks it is on the host; of one it has the device, and the graph, of the predictions
+    # of rows in chunks it is on the host; in memory it has the device, and the graph, of the predictions
     reference = like(plan.reference, points) if is_numpy(plan.reference) else plan.reference
     level_kernel = kernel_matrix(reference, reference, kernel, plan.bandwidth)
     parts = [
@@ -335,7 +335,7 @@ def _require_squares(rows: Dataset) -> None:
     """Raise where squares of distances would overflow."""
     predictions = rows.predictions
     for name, values in predictions.row_arrays().items():
-        too_far = find_rows((values,), lambda block: abs(as_float64(block)) > _LARGEST)
+        too_far = find_rows((values,), lambda rows: abs(as_float64(rows)) > _LARGEST)
         if too_far:
             far = np.abs(to_host(values[too_far[0], ...]).astype(np.float64)).max()
             raise InputError(

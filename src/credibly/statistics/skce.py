@@ -170,7 +170,7 @@ class Skce(KernelError):
     any number of draws. A label beyond the predicted range counts as if it were at the end of that range.
 
     Costs one (n, n) matrix product per class and label vector, in tiles. Rows in chunks are compared two
-    blocks at a time, with the same values up to the rounding of sums. Weights of instances are
+    chunks at a time, with the same values up to the rounding of sums. Weights of instances are
     multiplicities: a weight of 2 is the same as listing the instance twice.
 
     Examples

@@ -2,7 +2,7 @@
 
     E[y | f_j] = sum_{i != j} w_ji onehot(y_i),   w_j = softmax over i != j of log K(f_j; f_i)
 
-Popordanoska, Sayer and Blaschko 2022. The weights do not depend on labels. Blocks of rows that are bound each
+Popordanoska, Sayer and Blaschko 2022. The weights do not depend on labels. Chunks of rows that are bound each
 on its own carry the largest log-weight of a row along with its sums, and scale both when a larger one comes.
 
 K is the Dirichlet kernel on the simplex:

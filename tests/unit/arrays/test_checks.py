@@ -36,8 +36,8 @@ def test_find_rows_is_the_same_in_any_blocks(bad, elements):
 
 def test_find_rows_on_every_library(library):
     values = library.asarray([[0.0, 0.0], [0.0, 2.0], [3.0, 0.0]])
-    assert find_rows((values,), lambda block: block > 1) == [1, 2]
-    assert find_rows((values[:, 0],), lambda block: block > 1) == [2]
+    assert find_rows((values,), lambda rows: rows > 1) == [1, 2]
+    assert find_rows((values[:, 0],), lambda rows: rows > 1) == [2]
 
 
 def test_evidence_about_rows():

@@ -98,9 +98,9 @@ def test_models_are_compared_by_clusters() -> None:
     own = cr.compare({"a": PROBS, "b": worse}, LABELS, clusters=IDS, n_resamples=200)
     assert own.estimates["a"]["brier"].n_clusters == 40
     assert any("40 clusters" in note for note in own.notes)
-    spread = [np.std(one.ranking.distance_draws[:, 0]) for one in (plain, own)]
+    spread = [np.std(one.ranking.lines.distance_draws[:, 0]) for one in (plain, own)]
     assert spread[1] != spread[0]
-    assert plain.ranking.distance == pytest.approx(own.ranking.distance)
+    assert plain.ranking.lines.distance == pytest.approx(own.ranking.lines.distance)
 
 
 def test_copies_do_not_make_models_differ() -> None:

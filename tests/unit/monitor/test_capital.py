@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from credibly.monitor.capital import BLOCK, LEAVING, RETURNING, START, Capital, Running
+from credibly.monitor.capital import LEAVING, RETURNING, ROUND, START, Capital, Running
 
 PRIOR = np.array([0.5, 0.3, 0.2])
 
@@ -19,46 +19,46 @@ def start() -> Capital:
 def slow(ratios: np.ndarray) -> float:
     """The capital after rows (n, a), in plain numbers."""
     w, capital, t = [0.5, 0.25, 0.15, 0.1], 1.0, 0
-    for first in range(0, len(ratios), BLOCK):
-        block = ratios[first : first + BLOCK]
-        pays = [1.0, *np.prod(block, axis=0)]
+    for first in range(0, len(ratios), ROUND):
+        paid = ratios[first : first + ROUND]
+        pays = [1.0, *np.prod(paid, axis=0)]
         factor = sum(a * b for a, b in zip(w, pays, strict=True))
         capital *= factor
         w = [a * b / factor for a, b in zip(w, pays, strict=True)]
-        kept = (t + START) / (t + len(block) + START)
+        kept = (t + START) / (t + len(paid) + START)
         leaves, back = (1 - kept**LEAVING) * w[0], 1 - kept**RETURNING
         bets = w[1:]
         w = [w[0] - leaves + back * sum(bets)] + [
             (1 - back) * one + leaves * share for one, share in zip(bets, PRIOR, strict=True)
         ]
-        t += len(block)
+        t += len(paid)
     return capital
 
 
-@pytest.mark.parametrize("n", [1, BLOCK, 3 * BLOCK + 7])
+@pytest.mark.parametrize("n", [1, ROUND, 3 * ROUND + 7])
 def test_the_capital_is_that_of_a_slow_loop(n: int) -> None:
     ratios = np.random.default_rng(n).uniform(0.7, 1.3, size=(n, 3))
     capital = start()
     path = capital.pay(np.log(ratios.T), PRIOR, np.arange(1, n + 1))
     assert math.exp(capital.log) == pytest.approx(slow(ratios))
     assert capital.weights.sum() == pytest.approx(1.0)
-    assert len(path) == math.ceil(n / BLOCK)
+    assert len(path) == math.ceil(n / ROUND)
     assert path[-1] == capital.log
     assert capital.rows == n
 
 
 def test_weights_and_onset_follow_the_bet_that_wins() -> None:
     capital = start()
-    fair = np.zeros((3, 10 * BLOCK))
-    capital.pay(fair, PRIOR, np.arange(1, 10 * BLOCK + 1))
+    fair = np.zeros((3, 10 * ROUND))
+    capital.pay(fair, PRIOR, np.arange(1, 10 * ROUND + 1))
     assert capital.since is None
     assert capital.log == pytest.approx(0.0)  # bets that pay 1 cost nothing
     wins = fair.copy()
     wins[1] = 0.1
-    capital.pay(wins, PRIOR, 10 * BLOCK + np.arange(1, 10 * BLOCK + 1))
+    capital.pay(wins, PRIOR, 10 * ROUND + np.arange(1, 10 * ROUND + 1))
     assert capital.weights[1:].argmax() == 1
-    assert capital.since == 10 * BLOCK  # 6 nats in a block outweigh all else
-    capital.pay(-wins, PRIOR, 20 * BLOCK + np.arange(1, 10 * BLOCK + 1))
+    assert capital.since == 10 * ROUND  # 6 nats in a round outweigh all else
+    capital.pay(-wins, PRIOR, 20 * ROUND + np.arange(1, 10 * ROUND + 1))
     assert capital.since is None
 
 

@@ -187,7 +187,7 @@ def test_models_are_compared_by_id_and_by_class_name(tmp_path: Path) -> None:
     )
     found = cr.compare({"a": cr.load(first), "b": cr.load(second)}, n_resamples=100)
     straight = cr.compare({"a": PROBS, "b": noisy}, LABELS, n_resamples=100)
-    np.testing.assert_allclose(found.ranking.distance, straight.ranking.distance)
+    np.testing.assert_allclose(found.ranking.lines.distance, straight.ranking.lines.distance)
     assert found.estimates["b"]["accuracy"].value == straight.estimates["b"]["accuracy"].value
     other = cr.save(tmp_path / "c.npz", cr.Point(noisy), LABELS, ids=[f"j{i}" for i in range(N)])
     with pytest.raises(cr.InputError, match="0 are in both"):
