@@ -17,7 +17,7 @@ import pytest
 
 import credibly as cr
 from credibly_studies import c25
-from unit.selection.test_ranking import ranking_of
+from unit.selection.test_ranking import lines_of
 
 
 class Row(NamedTuple):
@@ -33,8 +33,8 @@ def score(distance: float, imprecision: float, tradeoff: float = 1.0) -> Callabl
     """E of printed means, ranked by the library."""
 
     def ours() -> float:
-        ranking = ranking_of(("model", "other"), [distance, distance], [imprecision, imprecision])
-        return float(ranking.lines.distance[0] + tradeoff * ranking.lines.imprecision[0])
+        lines = lines_of(("model", "other"), [distance, distance], [imprecision, imprecision])
+        return float(lines.distance[0] + tradeoff * lines.imprecision[0])
 
     return ours
 

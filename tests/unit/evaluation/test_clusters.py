@@ -109,7 +109,7 @@ def test_copies_do_not_make_models_differ() -> None:
     many, more, ids = (np.repeat(one, 10, axis=0) for one in (few, labels, np.arange(40)))
     alone = cr.rank_models({"a": few, "b": 0.5 * few + 0.5 / 3}, labels, n_resamples=400)
     copied = cr.rank_models({"a": many, "b": 0.5 * many + 0.5 / 3}, more, clusters=ids, n_resamples=400)
-    assert copied.distance_draws == pytest.approx(alone.distance_draws)
+    assert copied.lines.distance_draws == pytest.approx(alone.lines.distance_draws)
 
 
 def test_folds_keep_clusters_whole() -> None:
