@@ -233,8 +233,8 @@ def describe_rows(rows: list[int], fact: str, total: int) -> str:
     """Write 'row 44 <fact> (24 of 10000 rows do this)', the evidence of an error about rows."""
     if len(rows) == 1:
         return f"row {rows[0]} {fact} (1 of {total} rows)"
-    shown = ", ".join(str(row) for row in rows[:NAMED_ROWS]) + (", ..." if len(rows) > NAMED_ROWS else "")
-    return f"row {rows[0]} {fact} ({len(rows)} of {total} rows: {shown})"
+    listed = ", ".join(str(row) for row in rows[:NAMED_ROWS]) + (", ..." if len(rows) > NAMED_ROWS else "")
+    return f"row {rows[0]} {fact} ({len(rows)} of {total} rows: {listed})"
 
 
 def require_finite(array: Array, name: str) -> None:

@@ -142,14 +142,14 @@ def _closest(name: object, words: Iterable[str]) -> str | None:
 def one_of(subject: str, value: object, allowed: Iterable[object]) -> None:
     """Raise unless `value` is among `allowed`."""
     options = tuple(allowed)
-    shown = ", ".join(repr(option) for option in options)
+    listed = ", ".join(repr(option) for option in options)
     if not is_word(value):
         raise InputTypeError(
-            subject, f"must be one of {shown}", f"got {brief(value)}", "Choose one of these."
+            subject, f"must be one of {listed}", f"got {brief(value)}", "Choose one of these."
         )
     if value not in options:
         remedy = _closest(value, map(str, options)) or "Choose one of these."
-        raise InputError(subject, f"must be one of {shown}", f"got {value!r}", remedy)
+        raise InputError(subject, f"must be one of {listed}", f"got {value!r}", remedy)
 
 
 def is_word(value: object) -> bool:

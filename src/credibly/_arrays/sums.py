@@ -75,8 +75,10 @@ def sums_in_order(events: Array, ends: Array) -> Array:
 
     b, n = events.shape
     running = torch.cumsum(events.reshape(-1), dim=0, dtype=torch.int32)
-    places = torch.cat([ends.new_zeros(1), ends])[None, :] + n * torch.arange(b, device=ends.device)[:, None]
-    before = torch.where(places > 0, running[torch.clamp(places - 1, min=0)], 0)
+    ends_of_all = (
+        torch.cat([ends.new_zeros(1), ends])[None, :] + n * torch.arange(b, device=ends.device)[:, None]
+    )
+    before = torch.where(ends_of_all > 0, running[torch.clamp(ends_of_all - 1, min=0)], 0)
     return torch.diff(before, dim=1)  # right even where the running sum has wrapped around
 
 

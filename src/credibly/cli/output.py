@@ -92,14 +92,16 @@ class TextTable:
 
     def only(self, names: tuple[str, ...]) -> TextTable:
         """Return the table with these columns only."""
-        places = [self.columns.index(name) for name in names]
-        return TextTable(names, [[row[place] for place in places] for row in self.rows], self.pairs)
+        indices = [self.columns.index(name) for name in names]
+        return TextTable(names, [[row[place] for place in indices] for row in self.rows], self.pairs)
 
 
 def row_of(columns: Iterable[str], *sources: object, **beside: Cell) -> tuple[Cell, ...]:
     """Return a row: a cell is given by name, or an attribute of the first source that has it, or empty."""
-    held = {name: next((at for at in sources if hasattr(at, name)), None) for name in columns}
-    return tuple(beside[name] if name in beside else getattr(at, name, None) for name, at in held.items())
+    source_of = {name: next((at for at in sources if hasattr(at, name)), None) for name in columns}
+    return tuple(
+        beside[name] if name in beside else getattr(at, name, None) for name, at in source_of.items()
+    )
 
 
 @dataclasses.dataclass(frozen=True)

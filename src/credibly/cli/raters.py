@@ -50,11 +50,12 @@ def raters_file(typed: Typed, output: Output) -> None:
         return
     rows = []
     parts: dict[str, Any] = {"loss": loss, "disagreement": pairs}
-    for part, found in parts.items():
+    for part, result in parts.items():
         rows += [
-            _row(part, getattr(found, name), plugin=getattr(found.plugin, name).value) for name in TERMS[part]
+            _row(part, getattr(result, name), plugin=getattr(result.plugin, name).value)
+            for name in TERMS[part]
         ]
-        rows += [_row(part, getattr(found, name)) for name in ALONE[part]]
+        rows += [_row(part, getattr(result, name)) for name in ALONE[part]]
     if stated is not None:
         rows += [_row("ignorance", getattr(stated, name)) for name in IGNORANCE]
     if people is not None:
@@ -64,9 +65,9 @@ def raters_file(typed: Typed, output: Output) -> None:
         k = len(loss.per_class.expected.value)
         names = [str(c) for c in range(k)] if data.example.classes is None else data.example.classes
         for place in range(min(k, MOST_CLASSES)):
-            for part, found in parts.items():
-                terms = () if found.per_class is None else TERMS[part]
-                rows += [_row(part, getattr(found.per_class, name)[place], names[place]) for name in terms]
+            for part, result in parts.items():
+                terms = () if result.per_class is None else TERMS[part]
+                rows += [_row(part, getattr(result.per_class, name)[place], names[place]) for name in terms]
     verdicts = [] if stated is None else [(stated.verdict(), stated.sentence())]
     verdicts += [] if people is None else [(people[1].verdict(), people[1].sentence())]
     if output.terminal and verdicts:

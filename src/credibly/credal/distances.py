@@ -137,10 +137,10 @@ def _over_members_numpy(probs: Array, labels: Array) -> Array:
     n, m, k = probs.shape
     if not probs[:, 0].flags.c_contiguous:
         return as_float64(probs[np.arange(n), :, labels].max(axis=1))
-    places = np.arange(0, n * k, k) + labels
-    largest = np.take(probs[:, 0].reshape(-1), places)
+    indices = np.arange(0, n * k, k) + labels
+    largest = np.take(probs[:, 0].reshape(-1), indices)
     for member in range(1, m):
-        np.maximum(largest, np.take(probs[:, member].reshape(-1), places), out=largest)
+        np.maximum(largest, np.take(probs[:, member].reshape(-1), indices), out=largest)
     return as_float64(largest)
 
 

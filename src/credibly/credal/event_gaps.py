@@ -162,8 +162,8 @@ def sampled_gap_sum(credal: Ensemble | Intervals, n_events: int, seed: Seed) -> 
     xp, k, leading = credal.xp, credal.n_classes, credal._leading
     per_batch = -(-n_events // _BATCHES)
     shifts = Uniforms(seed, Stream.SHIFTS).draw(slice(0, 1), slice(0, _BATCHES))[0]
-    places = (np.arange(per_batch)[None, :] + shifts[:, None]) / per_batch
-    chances = (np.sin(0.5 * np.pi * places) ** 2).reshape(-1)  # batch after batch
+    points = (np.arange(per_batch)[None, :] + shifts[:, None]) / per_batch
+    chances = (np.sin(0.5 * np.pi * points) ** 2).reshape(-1)  # batch after batch
     uniforms = Uniforms(seed, Stream.EVENTS)
     f, e = credal.n_members, _TOGETHER * per_batch
     limit = min(_PRODUCT // (f * e), rows_within_budget(8 * f * (3 * k + 4 * e), 0.5))

@@ -61,9 +61,9 @@ def nearest_in_intervals(credal: Intervals, target: Array) -> Array:
     safe = xp.where(positive, target, xp.ones_like(target))
     far = xp.full_like(target, xp.inf)
     starts, stops = xp.where(positive, lower / safe, far), xp.where(positive, upper / safe, far)
-    places = xp.sort(xp.concat([starts, stops], axis=-1), axis=-1)
-    finite = xp.isfinite(places)
-    shown = xp.where(finite, places, xp.zeros_like(places))
+    breaks = xp.sort(xp.concat([starts, stops], axis=-1), axis=-1)
+    finite = xp.isfinite(breaks)
+    finite_breaks = xp.where(finite, breaks, xp.zeros_like(breaks))
 
     def filled_to(level: Array) -> Array:
         return xp.where(positive, xp.minimum(xp.maximum(level * target, lower), upper), lower)
@@ -71,13 +71,13 @@ def nearest_in_intervals(credal: Intervals, target: Array) -> Array:
     # The last place whose sum is still below 1 starts the segment that holds c.
     beyond = xp.sum(xp.astype(finite, xp.int64), axis=-1, keepdims=True)
     before = xp.zeros_like(beyond)
-    for _ in range(int(places.shape[-1]).bit_length()):
+    for _ in range(int(breaks.shape[-1]).bit_length()):
         middle = (before + beyond) // 2
-        sums = xp.sum(filled_to(xp.take_along_axis(shown, middle, axis=-1)), axis=-1, keepdims=True)
+        sums = xp.sum(filled_to(xp.take_along_axis(finite_breaks, middle, axis=-1)), axis=-1, keepdims=True)
         below, open_ = sums < 1.0, middle > before
         before = xp.where(open_ & below, middle, before)
         beyond = xp.where(open_ & ~below, middle, beyond)
-    base = xp.take_along_axis(shown, before, axis=-1)
+    base = xp.take_along_axis(finite_breaks, before, axis=-1)
     free = positive & (starts <= base) & (base < stops)
     rate = xp.sum(xp.where(free, target, xp.zeros_like(target)), axis=-1, keepdims=True)
     left = 1.0 - xp.sum(filled_to(base), axis=-1, keepdims=True)

@@ -56,21 +56,21 @@ def _pivot_to_optimum(tableau: HostArray, basis: HostArray, skip: HostArray | No
         costs = work[:, r, :-1]
         # The steepest column is quick; the first one (Bland) cannot cycle, so it takes over in the end.
         entering = np.argmin(costs, axis=1) if step < limit // 2 else np.argmax(costs < -_COST, axis=1)
-        places = np.arange(active.size)
-        open_ = costs[places, entering] < -_COST
+        running = np.arange(active.size)
+        open_ = costs[running, entering] < -_COST
         if not open_.all():
             done = ~open_
             tableau[active[done]], basis[active[done]] = work[done], bases[done]
             active, work, bases, entering = active[open_], work[open_], bases[open_], entering[open_]
             if active.size == 0:
                 return
-            places = np.arange(active.size)
-        column = work[places, :, entering]
+            running = np.arange(active.size)
+        column = work[running, :, entering]
         leaving, bounded = _leaving_rows(column[:, :r], work[:, :r, -1], bases)
         if not bounded.all():
             # A column without a bounding row is rounding: both phases are bounded. Its cost is set to 0.
-            work[places[~bounded], r, entering[~bounded]] = 0.0
-        moving = places[bounded]
+            work[running[~bounded], r, entering[~bounded]] = 0.0
+        moving = running[bounded]
         if moving.size == 0:
             continue
         chosen, entered = leaving[moving], entering[moving]

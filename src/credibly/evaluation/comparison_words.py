@@ -132,14 +132,16 @@ def leaders_in_words(
     """Return who is best, or tied for best, in accuracy, log loss and calibration gap."""
     titles = {name: LEADING[name][0].lower() for name in order}
     models = tuple(estimates)
-    numbers = _and([f"{titles[name]} {in_units(name, places.scores[0])}" for name, places in order.items()])
+    numbers = _and(
+        [f"{titles[name]} {in_units(name, standing.scores[0])}" for name, standing in order.items()]
+    )
     if len(models) == 1:
         return (f"There is one model, {models[0]}, and nothing to compare it with: {numbers}.",)
-    everywhere = [name for name in models if all(name in places.best for places in order.values())]
+    everywhere = [name for name in models if all(name in standing.best for standing in order.values())]
     sentences = []
-    for name, places in order.items():
-        first, tied = places.names[0], places.tied_with_first
-        value = in_units(name, places.scores[0])
+    for name, standing in order.items():
+        first, tied = standing.names[0], standing.tied_with_first
+        value = in_units(name, standing.scores[0])
         others = "no other model is tied with it"
         if tied:
             others = f"{joined(tied, most=4)} {'are' if len(tied) > 1 else 'is'} statistically tied with it"
@@ -148,10 +150,10 @@ def leaders_in_words(
         lead = f"No difference beyond chance: all {len(models)} models are statistically tied in "
         return (f"{lead}{_and(list(titles.values()))}.", *sentences)
     if not everywhere:
-        each = [f"{joined(places.best, most=3)} in {titles[name]}" for name, places in order.items()]
+        each = [f"{joined(standing.best, most=3)} in {titles[name]}" for name, standing in order.items()]
         return (f"No model is best in everything; best or tied for best: {'; '.join(each)}.", *sentences)
-    alone = [titles[name] for name, places in order.items() if places.best == tuple(everywhere)]
-    shared = [titles[name] for name, places in order.items() if places.best != tuple(everywhere)]
+    alone = [titles[name] for name, standing in order.items() if standing.best == tuple(everywhere)]
+    shared = [titles[name] for name, standing in order.items() if standing.best != tuple(everywhere)]
     names, are = _and(everywhere), "are" if len(everywhere) > 1 else "is"
     best = "tied for best" if len(everywhere) > 1 else "best"
     if not alone:

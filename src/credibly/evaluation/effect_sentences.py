@@ -84,10 +84,10 @@ def _mean(effect: Facts) -> str:
 
 
 def _coverage(effect: Facts) -> str:
-    says, held = frequencies(effect["stated"], effect["observed"])
+    says, observed = frequencies(effect["stated"], effect["observed"])
     few = "too few" if effect["size"] > 0 else "too many"
     return (
-        f"its {says} intervals contain {held} of the labels, {points(effect['size'])} {few} "
+        f"its {says} intervals contain {observed} of the labels, {points(effect['size'])} {few} "
         f"({span(effect['interval'], in_points)})"
     )
 

@@ -63,9 +63,9 @@ def _run_diagnosis(rows: Rows, work: Work) -> Diagnosis:
         scores = np.concatenate([[omnibus.statistic], omnibus.null_distribution])
         others = -np.log(10.0) * scores
     if rows.n > MOST_DIAGNOSED:
-        places = spaced(rows.n, MOST_DIAGNOSED)
-        some, others = rows.take(places), None
-        groups = some.groups if groups is None else _of_rows(groups, places)
+        chosen = spaced(rows.n, MOST_DIAGNOSED)
+        some, others = rows.take(chosen), None
+        groups = some.groups if groups is None else _of_rows(groups, chosen)
         seen = InMemory(some)
     else:
         whole = cast(Dataset, rows.loaded(MOST_DIAGNOSED))
@@ -74,10 +74,10 @@ def _run_diagnosis(rows: Rows, work: Work) -> Diagnosis:
     return diagnosed(seen, groups, own_level("diagnosis", work), work.n_resamples, work.seed, others)
 
 
-def _of_rows(groups: Any, places: Any) -> Any:
+def _of_rows(groups: Any, chosen: Any) -> Any:
     if hasattr(groups, "items"):
-        return {name: np.asarray(values)[places] for name, values in groups.items()}
-    return np.asarray(groups)[places]
+        return {name: np.asarray(values)[chosen] for name, values in groups.items()}
+    return np.asarray(groups)[chosen]
 
 
 DIAGNOSIS = Stage("diagnosis", _run_diagnosis, _diagnosis_applies)
@@ -114,10 +114,10 @@ def _conflict(rows: Rows, work: Work, diagnosis: Diagnosis) -> Finding:
     """Return what is wrong; where the fault is not clear, what a statistic or the average shows."""
     finding = fault_finding(diagnosis, work.classes, work.margin)
     if finding.case == SEEN:
-        shown = clearest(work.results["tests"] or {}, work.level)
-        if shown is None:
+        facts = clearest(work.results["tests"] or {}, work.level)
+        if facts is None:
             return finding
-        return Finding("headline", "conflict", "seen by a statistic", {**finding.facts, **shown})
+        return Finding("headline", "conflict", "seen by a statistic", {**finding.facts, **facts})
     gap = None if finding.facts["is_clear"] else _gap(rows, work)
     if gap is not None and _is_clear(gap["interval"]):  # the average shows what no single claim does
         return Finding("headline", "conflict", "temperature", {**finding.facts, **gap})

@@ -88,10 +88,10 @@ def calibration_errors(n_classes: int, n_bins: int) -> list[Statistic]:
 def seen_rows(models: Mapping[str, Rows]) -> dict[str, Dataset]:
     """Return the rows in memory that diagnoses and errors are computed on: all, or evenly spaced ones."""
     n = next(iter(models.values())).n
-    places = spaced(n, MOST_DIAGNOSED) if n > MOST_DIAGNOSED else None
+    chosen = spaced(n, MOST_DIAGNOSED) if n > MOST_DIAGNOSED else None
     seen = {}
     for name, rows in models.items():
-        whole = rows.loaded(MOST_DIAGNOSED) if places is None else rows.take(places)
+        whole = rows.loaded(MOST_DIAGNOSED) if chosen is None else rows.take(chosen)
         assert whole is not None
         seen[name] = whole
     return seen

@@ -216,8 +216,8 @@ def answers_of(rows: Rows) -> Rows | None:
 
 def _ends_of_answers(lists: Intervals) -> tuple[HostArray, HostArray]:
     """Return the lower and the upper probability of the most probable option of each list."""
-    places = to_host(lists.listed)[:, 0].astype(np.intp)
-    top = (np.arange(len(places)), places)
+    first_listed = to_host(lists.listed)[:, 0].astype(np.intp)
+    top = (np.arange(len(first_listed)), first_listed)
     return to_host(lists.lower)[top], to_host(lists.upper)[top]
 
 

@@ -371,10 +371,10 @@ def _outside_sets(facts: Facts) -> str:
 
 
 def _interval_coverage(facts: Facts) -> str:
-    held = (
+    coverage = (
         f"its {percents(facts['stated'])[0]} intervals contain {percents(facts['observed'])[0]} of the labels"
     )
-    sentence = f"{capital(held)}{_tied(facts)} ({p_is(facts['pvalue'])} over intervals of all sizes)."
+    sentence = f"{capital(coverage)}{_tied(facts)} ({p_is(facts['pvalue'])} over intervals of all sizes)."
     if facts["width"] is None:
         return sentence
     return (

@@ -96,9 +96,9 @@ def crps_in_words(parts: CrpsDecomposition, n: int) -> str:
     costs, saves = map(shown_range, (parts.miscalibration_interval, parts.discrimination_interval))
     level = percent(parts.level)
     begin = f"On {parts.n} random instances, miscalibration" if parts.n < n else "Miscalibration"
-    joined = ", with quantiles joined by straight lines" * ("quantiles" in parts.loss.settings)
+    straight = ", with quantiles joined by straight lines" * ("quantiles" in parts.loss.settings)
     return (
-        f"{begin} costs {costs} of the CRPS of {shown(parts.loss.value)} ({level}{joined}), which "
+        f"{begin} costs {costs} of the CRPS of {shown(parts.loss.value)} ({level}{straight}), which "
         f"recalibration could save. Discrimination, telling instances apart, saves {saves} ({level}) of the "
         f"uncertainty, {shown(parts.uncertainty.value)}: the CRPS of always predicting the distribution of "
         "all labels."

@@ -80,9 +80,9 @@ def of_samples(samples: Sequence[Sequence[Any]], answers: Sequence[Any]) -> Data
     return Dataset(Confidence(stated), np.array(labels, dtype=np.int64), classes=OUTCOMES, notes=tuple(notes))
 
 
-def _require_lists(**given: Any) -> None:
+def _require_lists(**lists: Any) -> None:
     """Raise unless all are lists, tuples, arrays or columns: letters of a text are no answers."""
-    for name, value in given.items():
+    for name, value in lists.items():
         other = isinstance(value, (str, bytes, Mapping, Predictions)) or hasattr(value, "columns")
         listed = isinstance(value, Iterable) and hasattr(value, "__len__") and getattr(value, "ndim", 1) > 0
         rule = "must be a list, with one entry each"
@@ -183,9 +183,9 @@ def _word(answer: Any) -> str:
 
 def _reason(reason: str, rows: list[Any]) -> str:
     """Name a reason, with the first text that shows it if it is not obvious."""
-    shown = "" if reason in ("missing", "a refusal") else f" ({str(rows[0])[:40]!r})"
+    example = "" if reason in ("missing", "a refusal") else f" ({str(rows[0])[:40]!r})"
     several = f"{reason.removeprefix('a ')}s" if reason == "a refusal" else reason
-    return f"{reason if len(rows) == 1 else several}{shown}"
+    return f"{reason if len(rows) == 1 else several}{example}"
 
 
 def _read(answer: Any, known: Mapping[str, float | None]) -> tuple[float, bool, str | None]:
@@ -222,8 +222,8 @@ def _scaled(values: HostArray, bare: HostArray, scale: float | None) -> list[str
         if fractions.size and over < 0.05:  # a few slips among probabilities are named as outside
             return []
         if largest <= 10 or fractions.size:
-            shown = f"{fractions[0]:g} and {largest:g}" if fractions.size else f"the largest is {largest:g}"
-            evidence = f"{shown}: plain numbers may be out of {'1 or 100' if fractions.size else '10 or 100'}"
+            seen = f"{fractions[0]:g} and {largest:g}" if fractions.size else f"the largest is {largest:g}"
+            evidence = f"{seen}: plain numbers may be out of {'1 or 100' if fractions.size else '10 or 100'}"
             remedy = Remedy(
                 "Write per cent signs, or say what numbers mean: `scale=10` (`from_answers`) or "
                 "`words={'1': 0.1, '2': 0.2, ...}` (`load`).",

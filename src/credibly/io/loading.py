@@ -380,8 +380,8 @@ def _lay_out_pixels(content: Content) -> None:
         probs, labels, beside, notes = pixels(content.leading, labels, beside)
         clusters = beside.pop("clusters")
         content.attributes = {name: beside.pop(name) for name in content.attributes}
-        found = {"probs": probs, "y": labels, "cluster": clusters, **beside}
-        content.arrays |= {name: array for name, array in found.items() if array is not None}
+        arrays = {"probs": probs, "y": labels, "cluster": clusters, **beside}
+        content.arrays |= {name: array for name, array in arrays.items() if array is not None}
         content.note(*notes)
     elif labels is not None and labels.ndim == 2:
         require_one_class(content.leading, labels)

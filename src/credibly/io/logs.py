@@ -137,11 +137,11 @@ def _forget_texts(question: Question, first: Question) -> None:
         return
     if isinstance(answer, list) and len(answer) == 1:
         answer = answer[0]
-    places = [at for at, option in enumerate(options) if option.strip() == str(answer).strip()]
-    if len(places) == 1:
+    alike = [at for at, option in enumerate(options) if option.strip() == str(answer).strip()]
+    if len(alike) == 1:
         if not isinstance(answer, str):
             return  # a number that is also a text: which of the two it is, all questions tell
-        question.answer = places[0]
+        question.answer = alike[0]
     question.options = _shared(names_of_places(len(options)))
 
 
@@ -321,8 +321,10 @@ def _of_inspect(record: dict[str, Any]) -> list[Question]:
     _take_tokens(question, choices[0].get("logprobs"))
     letters = {spelled(text).upper() for text in (question.chosen, answer) if text}
     if len(letters) == 2 and all(len(letter) == 1 for letter in letters):
-        told = " and ".join(sorted(letters))
-        raise ValueError(f"its tokens and its score have different answers, {told}: were choices shuffled?")
+        answers = " and ".join(sorted(letters))
+        raise ValueError(
+            f"its tokens and its score have different answers, {answers}: were choices shuffled?"
+        )
     question.chosen = answer
     stated = _first({**metadata, **more, **values}, CONFIDENCE_WORDS)
     question.confidence = question.confidence if stated is None else stated
@@ -370,31 +372,31 @@ def _take_tokens(question: Question, logprobs: Any) -> None:
     """
     if not isinstance(logprobs, dict):
         return
-    places: list[tuple[str, dict[str, float]]] = []
+    tokens: list[tuple[str, dict[str, float]]] = []
     if isinstance(logprobs.get("content"), list):  # chat
         for entry in logprobs["content"]:
             listed = {top["token"]: float(top["logprob"]) for top in entry.get("top_logprobs") or ()}
-            places.append((entry["token"], {entry["token"]: float(entry["logprob"]), **listed}))
+            tokens.append((entry["token"], {entry["token"]: float(entry["logprob"]), **listed}))
     elif isinstance(logprobs.get("tokens"), list):  # completions
         tops = logprobs.get("top_logprobs") or [None] * len(logprobs["tokens"])
         for token, number, top in zip(logprobs["tokens"], logprobs["token_logprobs"], tops, strict=False):
             if number is not None:
-                places.append((token, {token: float(number), **(top or {})}))
+                tokens.append((token, {token: float(number), **(top or {})}))
     elif isinstance(logprobs.get("top_logprobs"), list) and logprobs["top_logprobs"]:
         first = logprobs["top_logprobs"][0] or {}
-        places = [("", {str(name): float(number) for name, number in first.items()})]
-    if not places:
+        tokens = [("", {str(name): float(number) for name, number in first.items()})]
+    if not tokens:
         return
-    alone = all(len(listed) == 1 for _, listed in places)
-    if _is_text(question) and (alone or (len(places) > 1 and question.correct is not None)):
-        _take_answer(question, [next(iter(listed.values())) for _, listed in places])
+    alone = all(len(listed) == 1 for _, listed in tokens)
+    if _is_text(question) and (alone or (len(tokens) > 1 and question.correct is not None)):
+        _take_answer(question, [next(iter(listed.values())) for _, listed in tokens])
         return
-    letters = {at: _letters(listed) for at, (token, listed) in enumerate(places) if len(spelled(token)) == 1}
-    answered = {at: listed for at, listed in letters.items() if spelled(places[at][0]) == question.chosen}
+    letters = {at: _letters(listed) for at, (token, listed) in enumerate(tokens) if len(spelled(token)) == 1}
+    answered = {at: listed for at, listed in letters.items() if spelled(tokens[at][0]) == question.chosen}
     letters = dict(reversed(answered.items())) or letters  # a text may name options before it answers
     at = max(letters, key=lambda place: letters[place], default=0)
-    question.chosen = places[at][0]
-    question.tokens = _listed(places[at][1].items())
+    question.chosen = tokens[at][0]
+    question.tokens = _listed(tokens[at][1].items())
     question.before = at
 
 

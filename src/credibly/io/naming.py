@@ -106,7 +106,7 @@ def _split_ends(content: Content) -> None:
         content.lone = None
     names = list(content.classes or ())
     ends = [[name for name in names if end.search(name)] for end in ENDS]
-    if content.lone != "columns" or [len(found) for found in ends] != [1, 1]:
+    if content.lone != "columns" or [len(matches) for matches in ends] != [1, 1]:
         return
     columns = content.arrays.pop("columns")
     for role, (name,) in zip(("lower", "upper"), ends, strict=True):

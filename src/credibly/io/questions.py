@@ -306,14 +306,14 @@ def _labels(rows: list[list[Question]], classes: Sequence[str]) -> HostArray:
     questions = [requests[0] for requests in rows]
     readings = [_readings(question.options or classes, question.answer) for question in questions]
     by_text, by_number = (
-        all(place is not None for place in places) for places in zip(*readings, strict=True)
+        all(place is not None for place in reading) for reading in zip(*readings, strict=True)
     )
     labels = []
-    for row, (question, places) in enumerate(zip(questions, readings, strict=True)):
-        text, number = places if by_text or not by_number else places[::-1]
+    for row, (question, reading) in enumerate(zip(questions, readings, strict=True)):
+        text, number = reading if by_text or not by_number else reading[::-1]
         if text is None and number is None:
             raise _no_option(question, row)
-        if None not in places and text != number and by_text == by_number:
+        if None not in reading and text != number and by_text == by_number:
             rule, remedy = "must mean one option", "Write letters from A on instead of numbers."
             evidence = f"{question.answer} is the text of option {text}, and counted from 0 option {number}"
             raise InputError(f"the answer of {_named(question, row)}", rule, evidence, remedy)
@@ -328,11 +328,11 @@ def _readings(options: Sequence[str], answer: Any) -> tuple[int | None, int | No
     answer = answer[0] if isinstance(answer, (list, tuple)) and len(answer) == 1 else answer
     number = int(answer) if isinstance(answer, float) and answer.is_integer() else answer
     text, options = _composed(number), [_composed(option) for option in options]
-    places = [at for at, option in enumerate(options) if option == text]
-    places = places or [at for at, option in enumerate(options) if option.casefold() == text.casefold()]
-    if not places and len(text) == 1 and 0 <= ord(text.upper()) - 65 < len(options):
-        places = [ord(text.upper()) - 65]
-    place = places[0] if len(places) == 1 else None
+    alike = [at for at, option in enumerate(options) if option == text]
+    alike = alike or [at for at, option in enumerate(options) if option.casefold() == text.casefold()]
+    if not alike and len(text) == 1 and 0 <= ord(text.upper()) - 65 < len(options):
+        alike = [ord(text.upper()) - 65]
+    place = alike[0] if len(alike) == 1 else None
     is_text = isinstance(number, str) and place is not None
     is_place = not is_text and not isinstance(number, bool) and text.isdigit() and int(text) < len(options)
     return place, int(text) if is_place else None
@@ -404,14 +404,14 @@ def _of_confidences(questions: list[Question], content: Content, read: ReadOptio
 
 def _scored_by_tokens(questions: list[Question], stated: HostArray, *, divided: bool) -> list[str]:
     """Say that answers are scored by their tokens; normalise their probabilities by length if asked."""
-    places = [at for at, question in enumerate(questions) if question.source == TOKENS]
-    if divided and len(places) < len(questions):
-        raise _no_lengths(f"{counted(len(questions) - len(places), 'answer')} came without tokens")
-    if not places:
+    by_tokens = [at for at, question in enumerate(questions) if question.source == TOKENS]
+    if divided and len(by_tokens) < len(questions):
+        raise _no_lengths(f"{counted(len(questions) - len(by_tokens), 'answer')} came without tokens")
+    if not by_tokens:
         return []
     if divided:
-        lengths = np.array([(questions[at].lengths or [1])[0] for at in places])
-        stated[places] = stated[places] ** (1.0 / lengths)
+        lengths = np.array([(questions[at].lengths or [1])[0] for at in by_tokens])
+        stated[by_tokens] = stated[by_tokens] ** (1.0 / lengths)
     how = "" if divided else "not "
     return [
         f"the confidence is the probability of the answer's tokens; it is {how}normalised by their number"
@@ -467,8 +467,8 @@ def _is_right(question: Question, chosen: Any) -> bool:
         alike = (dataclasses.replace(question, answer=answer) for answer in question.answer)
         return any(_is_right(single, chosen) for single in alike)
     pair = chosen, question.answer
-    places = [_readings(question.options or (), answer) for answer in pair]
-    first, second = (number if text is None else text for text, number in places)
+    readings = [_readings(question.options or (), answer) for answer in pair]
+    first, second = (number if text is None else text for text, number in readings)
     if first is not None and second is not None:
         return first == second
     return len({_composed(answer).casefold() for answer in pair}) == 1
@@ -522,7 +522,7 @@ def _judged(requests: list[Question], leader: str) -> list[Any]:
     pairs = (
         zip(first.samples or (), first.correct, strict=True)
         if each
-        else ((one.chosen, one.correct) for one in requests)
+        else ((request.chosen, request.correct) for request in requests)
     )
     return [verdict for text, verdict in pairs if verdict is not None and comparable(text) == leader]
 

@@ -265,8 +265,8 @@ class GatingLearner(Learner):
             flexible = bool(np.isfinite(value))
             kept, start = columns[flexible], None
             if flexible in before:  # each penalty starts where the larger one ended
-                places, ended = before[flexible]
-                start = namespace(ended).take(ended, like(np.searchsorted(places, now), ended), axis=0)
+                problems, ended = before[flexible]
+                start = namespace(ended).take(ended, like(np.searchsorted(problems, now), ended), axis=0)
             fitted = fit_weights(
                 kept,
                 parts.points,
@@ -300,12 +300,12 @@ class _Parts(NamedTuple):
         for part, inside in enumerate(self.member):
             rows = np.flatnonzero(inside)
             # every fourth one: the order of instances may mean something; of clusters every fourth one
-            places = np.arange(rows.size)
+            codes = np.arange(rows.size)
             if self.codes is not None:
-                places = np.unique(self.codes[rows], return_inverse=True)[1]
+                codes = np.unique(self.codes[rows], return_inverse=True)[1]
             count = min(number, rows.size)
             fold = np.zeros((count, inside.size), dtype=bool)
-            fold[:, rows] = places % count == np.arange(count)[:, None]
+            fold[:, rows] = codes % count == np.arange(count)[:, None]
             held_out.append(fold)
             owner += [part] * count
         return np.concatenate(held_out), np.array(owner)

@@ -81,11 +81,11 @@ def minimise_batch(
     tolerance = scale * tolerance
     done = xp.max(xp.abs(slope), axis=1) <= tolerance
     steps = 0
-    places, ended = np.arange(at.shape[0]), []  # those that still move; where the others stopped
+    moving, ended = np.arange(at.shape[0]), []  # those that still move; where the others stopped
     while steps < max_steps and not bool(xp.all(done)):
         if xp is np and 2 * np.count_nonzero(done) >= done.size:
-            ended.append((places[done], at[done], value[done]))
-            places, at, value, slope = places[~done], at[~done], value[~done], slope[~done]
+            ended.append((moving[done], at[done], value[done]))
+            moving, at, value, slope = moving[~done], at[~done], value[~done], slope[~done]
             moves = [(step[~done], change[~done], weight[~done]) for step, change, weight in moves]
             scale, tolerance, done = scale[~done], tolerance[~done], done[~done]
         steps += 1
@@ -95,7 +95,7 @@ def minimise_batch(
         uphill = descent >= 0
         direction = xp.where(uphill[:, None], -slope, direction)
         descent = xp.where(uphill, -xp.vecdot(slope, slope), descent)
-        some = _of_places(objective, places) if ended else objective
+        some = _of_places(objective, moving) if ended else objective
         next_at, next_value, next_slope, moved = _line_search(
             some, at, value, slope, direction, descent, done, xp
         )
@@ -111,18 +111,18 @@ def minimise_batch(
         at, value, slope = next_at, next_value, next_slope
         done = done | stuck | (xp.max(xp.abs(slope), axis=1) <= tolerance)
     if ended:
-        ended.append((places, at, value))
+        ended.append((moving, at, value))
         order = np.argsort(np.concatenate([where for where, _, _ in ended]))
         at, value = (np.concatenate([part[i] for part in ended])[order] for i in (1, 2))
         done = np.concatenate([np.ones(order.size - done.size, dtype=bool), done])[order]
     return Minimum(at, value, steps, done)
 
 
-def _of_places(objective: LossAndSlope, places: HostArray) -> LossAndSlope:
+def _of_places(objective: LossAndSlope, chosen: HostArray) -> LossAndSlope:
     """Return the objective of the problems in these places, numbered from 0."""
 
     def of_some(parameters: Array, rows: HostArray | None) -> tuple[Array, Array]:
-        return objective(parameters, places if rows is None else places[rows])
+        return objective(parameters, chosen if rows is None else chosen[rows])
 
     return of_some
 

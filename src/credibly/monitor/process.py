@@ -97,8 +97,8 @@ class Process:
                 if inside.any():
                     capital = self.groups.setdefault(name, Capital.start(book.prior))
                     some = None if ids is None else ids[inside]
-                    won, _, _, places = _by_cluster(some, *(part[:, inside] for part in paid[:3]))
-                    capital.pay(won, book.prior, before + 1 + np.flatnonzero(inside)[places - 1])
+                    won, _, _, last = _by_cluster(some, *(part[:, inside] for part in paid[:3]))
+                    capital.pay(won, book.prior, before + 1 + np.flatnonzero(inside)[last - 1])
             ends = seen[np.minimum(np.arange(1, len(path) + 1) * ROUND, len(seen)) - 1]
             yield int(paid.impossible.sum()), path, before + ends
             before += tile.stop - tile.start

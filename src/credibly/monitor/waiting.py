@@ -74,7 +74,7 @@ class Waiting:
 
     def rows(self, values: dict[int, Any], classes: tuple[str, ...] | None) -> Dataset:
         """Return the rows that have these labels, checked."""
-        places, labels = np.array(list(values)), list(values.values())
+        positions, labels = np.array(list(values)), list(values.values())
         require(
             len({isinstance(label, list) for label in labels}) == 1,
             "must be of one kind in a batch: counts of raters, or one label per row",
@@ -82,8 +82,8 @@ class Waiting:
             labels=labels[0],
         )
         observed = LabelCounts(np.array(labels)) if isinstance(labels[0], list) else np.array(labels)
-        rows: Dataset = as_rows(_read(self.predictions)[places], observed, classes=classes).example
-        clusters = None if self.clusters is None else np.array(self.clusters)[places]
+        rows: Dataset = as_rows(_read(self.predictions)[positions], observed, classes=classes).example
+        clusters = None if self.clusters is None else np.array(self.clusters)[positions]
         rows = dataclasses.replace(rows, clusters=clusters)
         rows.batch  # noqa: B018 - checks the labels
         return rows

@@ -78,10 +78,10 @@ def corp(curve: CorpCurve) -> Picture:
     for name, band in (("band", curve.band), ("true curve", curve.confidence_band)):
         if band is not None:
             columns[name] = ranges(*(np.interp(middle, curve.at, end) for end in band))
-    places = np.flatnonzero(curve.beyond)
-    if places.size:  # broader than the curve, not only of another colour
+    beyond = np.flatnonzero(curve.beyond)
+    if beyond.size:  # broader than the curve, not only of another colour
         style: Style = {"linewidth": 4.0, "solid_capstyle": "round", "small": {"linewidth": 2.5}}
-        runs = np.split(places, np.flatnonzero(np.diff(places) > 1) + 1)
+        runs = np.split(beyond, np.flatnonzero(np.diff(beyond) > 1) + 1)
         # a place by itself is a line of no length, which a round end still shows
         marks += [
             mark("line", "far", np.repeat(curve.at[run], 2), np.repeat(curve.values[run], 2), **style)

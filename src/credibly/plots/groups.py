@@ -107,7 +107,7 @@ def claims(result: SetCoverage, limit: int = 10) -> Picture:
     names, sizes, shares = (list(column) for column in zip(*lines, strict=True))
     ends = np.array([wilson(share, n, factor(0.95)) for n, share in zip(sizes, shares, strict=True)])
     missed = (claimed < ends[:, 0]) | (claimed > ends[:, 1])
-    off, places = int(missed[1:].sum()), np.arange(len(lines))
+    off, heights = int(missed[1:].sum()), np.arange(len(lines))
     share = f"{100 * result.coverage.value:.1f} %"
     contained = f"{100 * claimed:.4g} % {result.kind} contain {share} of {result.n} labels"
     labels = {"observed": "observed, 95 % interval", "far": "interval excludes the claim"}
@@ -115,8 +115,8 @@ def claims(result: SetCoverage, limit: int = 10) -> Picture:
     for role, at in (("observed", ~missed), ("far", missed)):
         if at.any():
             marks += [
-                mark("hlines", role, places[at], ends[at, 0], ends[at, 1], linewidth=1.4),
-                mark("dots", role, np.array(shares)[at], places[at], label=labels[role], markersize=5),
+                mark("hlines", role, heights[at], ends[at, 0], ends[at, 1], linewidth=1.4),
+                mark("dots", role, np.array(shares)[at], heights[at], label=labels[role], markersize=5),
             ]
     written = [f"{printable(name)[:_LONGEST]} (n = {n})" for name, n in zip(names, sizes, strict=True)]
     left = max(0.0, min(ends[:, 0].min(), claimed) - 0.03)
@@ -221,13 +221,13 @@ def _differences(
 ) -> Picture:
     """Return one point per line with its interval, and the line of no difference."""
     low, high = ends.T
-    names, places = next(iter(columns.values())), np.arange(len(difference))
+    names, heights = next(iter(columns.values())), np.arange(len(difference))
     marks = [mark("upright", "expected", 0), *_intervals(ends, ["observed"] * len(ends))]
     known = np.isfinite(low)
     for at, marker, label in ((known, "o", labels[0]), (~known, "D", labels[1])):
         if at.any():
             style: Style = {"marker": marker, "markersize": 5, "label": label}
-            marks.append(mark("dots", "observed", difference[at], places[at], **style))
+            marks.append(mark("dots", "observed", difference[at], heights[at], **style))
     return Picture(
         title,
         finding,
@@ -270,7 +270,7 @@ def regions(
     )
     if number:
         finding = f"{number} of {count} regions deviate by more than chance explains; the worst: {worst}."
-    places = np.arange(count)[::-1]
+    heights = np.arange(count)[::-1]
     limit = 1.15 * max(3.0, float(np.abs(scores[np.isfinite(scores)]).max(initial=0.0)))
     ends = np.clip(scores, -limit, limit)
     colors = np.where(failing, VERMILION, BLUE)
@@ -292,11 +292,11 @@ def regions(
         },
         [
             mark("upright", "ink", 0.0, linewidth=0.8),
-            mark("hlines", "observed", places, 0.0, ends, color=colors, linewidth=1.6),
-            *near_and_far(ends, places, failing, ("within chance", f"adjusted p <= {level:g}")),
+            mark("hlines", "observed", heights, 0.0, ends, color=colors, linewidth=1.6),
+            *near_and_far(ends, heights, failing, ("within chance", f"adjusted p <= {level:g}")),
         ],
         "observed - expected, in standard errors",
         size=(6.4, 4.0),
-        axes={"xlim": (-limit, limit), "ynames": (places, names, {"fontsize": 6})},
-        small_axes={"ynames": (places, [], {"fontsize": 6})},
+        axes={"xlim": (-limit, limit), "ynames": (heights, names, {"fontsize": 6})},
+        small_axes={"ynames": (heights, [], {"fontsize": 6})},
     )

@@ -139,7 +139,7 @@ def strip(lines: Mapping[str, HypotestResult[CheckDetails]], title: str) -> Pict
         Acceptance regions as bars, observed values as dots with their numbers beside.
     """
     results, heights = list(lines.values()), np.arange(len(lines))[::-1]
-    places = np.array([_place(result.statistic, *result.acceptance_region) for result in results])
+    positions = np.array([_place(result.statistic, *result.acceptance_region) for result in results])
     inside = [
         low <= result.statistic <= high for result in results for low, high in [result.acceptance_region]
     ]
@@ -165,7 +165,7 @@ def strip(lines: Mapping[str, HypotestResult[CheckDetails]], title: str) -> Pict
         },
         [
             mark("bars", "chance", heights, 2.0, **bars),
-            *near_and_far(places, heights, ~np.array(inside), ("observed, inside", "observed, outside")),
+            *near_and_far(positions, heights, ~np.array(inside), ("observed, inside", "observed, outside")),
             *(
                 mark("words", "ink", text, (1.0, height), **style)
                 for text, height in zip(words, heights, strict=True)
@@ -380,7 +380,7 @@ def witness(
         finding = f"{result.details.impossible_words()}."
     elif where:
         finding = f"Where the witness points most clearly, {where} (p = {pvalue} for the whole test)."
-    places = np.arange(len(directions))[::-1]
+    heights = np.arange(len(directions))[::-1]
     lower, upper, observed, score = (
         np.array([getattr(direction, name) for direction in directions.values()])
         for name in ("lower", "upper", "observed", "score")
@@ -402,15 +402,15 @@ def witness(
             "standard deviations beyond": score,
         },
         [
-            mark("bars", "chance", places, np.maximum(upper - lower, 0.004), **bars),
-            *near_and_far(observed, places, score > 0, labels)[::-1],
+            mark("bars", "chance", heights, np.maximum(upper - lower, 0.004), **bars),
+            *near_and_far(observed, heights, score > 0, labels)[::-1],
         ],
         "frequency of the class",
         size=(5.0, 3.4),
         axes={
             "xlim": (-0.02, 1.02),
             "ylim": (-room, len(directions) - 1 + room),
-            "ynames": (places, names, {}),
+            "ynames": (heights, names, {}),
         },
     )
 

@@ -225,8 +225,8 @@ class LabelCounts(Predictions):
             "gaps. Subtract 1 if labels start at 1, or correct `n_classes`. For frequencies use "
             "`LabelCounts.from_soft`.",
         )
-        places = np.where(np.isnan(cells), n_classes, cells).astype(np.intp)
-        return cls.of_columns(places, n_classes, tuple(map(str, getattr(table, "columns", ()))))
+        codes = np.where(np.isnan(cells), n_classes, cells).astype(np.intp)
+        return cls.of_columns(codes, n_classes, tuple(map(str, getattr(table, "columns", ()))))
 
     @classmethod
     def of_columns(cls, cells: HostArray, n_classes: int, names: tuple[str, ...] = ()) -> LabelCounts:

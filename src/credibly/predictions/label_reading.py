@@ -133,19 +133,19 @@ def named_classes(names: Array, classes: Sequence[str] | None, notes: list[str])
     numbers = numbers_of(list(classes))
     if numbers is not None and not any(word in index for word in words):
         index = {str(number): j for j, number in enumerate(numbers)}  # label 3 of the column class_3
-    places = np.array([index.get(word, -1) for word in words])
-    shown = ", ".join(list(index)[:6]) + (", ..." if len(index) > 6 else "")
+    codes = np.array([index.get(word, -1) for word in words])
+    listed = ", ".join(list(index)[:6]) + (", ..." if len(index) > 6 else "")
     require_rows(
-        (places, np.array(words)),
-        lambda places, _: places < 0,
+        (codes, np.array(words)),
+        lambda codes, _: codes < 0,
         name="labels",
-        rule=f"must be among the classes ({shown})",
+        rule=f"must be among the classes ({listed})",
         fact=lambda _, word: f"is {str(word)!r}" if word else "is empty",
         remedy="Correct the names, drop instances without a label, or give the classes in the order of the "
         "labels: `classes=...`.",
     )
     notes.append("labels came as class names and are matched with the classes")
-    return places
+    return codes
 
 
 def numbered_classes(
@@ -297,16 +297,16 @@ def counts_of_raters(
     `order` is the order of the classes in which numbers count them, if it is known.
     """
     counted_from_0 = {str(at): list(known).index(name) for at, name in enumerate(order)}
-    places = {"": len(known), **(counted_from_0 if numbers_of(known) is None else {}), **_places(known)}
+    code_of = {"": len(known), **(counted_from_0 if numbers_of(known) is None else {}), **_places(known)}
     values, at = np.unique(table, return_inverse=True)
     words = [word_of(value) for value in values.tolist()]
-    cells = np.array([places.get(word, -1) for word in words])[at.reshape(table.shape)]
+    cells = np.array([code_of.get(word, -1) for word in words])[at.reshape(table.shape)]
     require_rows(
         (cells, at.reshape(table.shape)),
-        lambda places, _: places < 0,
+        lambda codes, _: codes < 0,
         name="raters",
         rule=f"must be among the classes ({', '.join(list(known)[:6])})",
-        fact=lambda places, value: f"holds {words[value[places < 0][0]]!r}",
+        fact=lambda codes, value: f"holds {words[value[codes < 0][0]]!r}",
         remedy="Correct the labels, or give the classes in the order of the columns: `classes=...`.",
     )
     return LabelCounts.of_columns(cells, len(known), tuple(names))

@@ -213,10 +213,10 @@ def read_labels(
         return labels, ()
     if _is_literal(predictions, labels):
         return labels, ()
-    labels, joined = aligned(labels, predictions.index, "labels")
+    labels, notes_on_ids = aligned(labels, predictions.index, "labels")
     if isinstance(predictions, Confidence):
         labels = outcomes_of(labels)
-    notes, values = [*joined], label_values(labels)
+    notes, values = [*notes_on_ids], label_values(labels)
     if is_torch(values) and is_numpy(predictions._leading):
         values = to_host(as_array(values, "labels"))
     if not isinstance(predictions, OverClasses):

@@ -72,10 +72,10 @@ def bounds_of_lists(logprobs: Any, others: Any) -> tuple[HostArray, HostArray, H
             remedy="Give `others=`, the listed probability of tokens that are no option.",
         )
     rest = np.clip(1.0 - listed - aside, 0.0, 1.0)
-    shown = np.where(absent | unlisted, np.inf, known).min(axis=1)
+    least_listed = np.where(absent | unlisted, np.inf, known).min(axis=1)
     if others is None:
         require_rows(
-            (rest, np.maximum(u, 1), shown),
+            (rest, np.maximum(u, 1), least_listed),
             lambda left, number, most: (left > _ROUNDING) & (left > number * most + _ROUNDING),
             name="logprobs",
             rule="must list the most probable options",
@@ -84,7 +84,7 @@ def bounds_of_lists(logprobs: Any, others: Any) -> tuple[HostArray, HostArray, H
             ),
             remedy="List the more probable options, or give `others=`.",
         )
-    cap = np.minimum(rest, shown)
+    cap = np.minimum(rest, least_listed)
     with np.errstate(invalid="ignore", divide="ignore"):
         if others is None:
             total = np.where(u == 0, listed, np.maximum(listed, 1.0))  # sums off by rounding alone

@@ -59,9 +59,9 @@ def unseen_note(groups: Groups, known: Container[str], what: str) -> tuple[str, 
     if not rows:
         return ()
     names = [name for name, unseen in zip(groups.names, new, strict=True) if unseen]
-    shown = ", ".join(names[:3]) + (", ..." if len(names) > 3 else "")
+    listed = ", ".join(names[:3]) + (", ..." if len(names) > 3 else "")
     where = (
-        f"{counted(rows, 'instance')} of {counted(len(names), 'group')} that the fit did not see ({shown})"
+        f"{counted(rows, 'instance')} of {counted(len(names), 'group')} that the fit did not see ({listed})"
     )
     return (f"{where}: they get {what} of all instances",)
 

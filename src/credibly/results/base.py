@@ -103,8 +103,8 @@ class Result:
             part = getattr(self, name)
             if part is not None and kind not in kinds_of(self):
                 return part.plot(ax, kind=kind, label=label, **options)  # type: ignore[no-any-return]
-        shown = self._drawn() if kind is None else self
-        return picture(shown, kind, **options).draw(ax, label=label)
+        drawn = self._drawn() if kind is None else self
+        return picture(drawn, kind, **options).draw(ax, label=label)
 
     def _drawn(self) -> Result:
         """Return the result whose picture is drawn if none is named."""
@@ -118,8 +118,8 @@ class Result:
     def __repr__(self) -> str:
         name = type(self).__name__
         lines = [line.strip() for line in str(self).splitlines()]
-        shown = "; ".join(lines[1:]) if lines[0] == name else lines[0]
-        return f"<{name}: {textwrap.shorten(shown, _WIDEST, placeholder=' ...')}>"
+        text = "; ".join(lines[1:]) if lines[0] == name else lines[0]
+        return f"<{name}: {textwrap.shorten(text, _WIDEST, placeholder=' ...')}>"
 
     def __str__(self) -> str:
         """Show every field on a line of its own, arrays and tables by their size."""
@@ -183,8 +183,8 @@ def _brief(value: Any, most: int = 6) -> str:
 
 def _few(words: Iterable[str], count: int, most: int) -> str:
     """List the first words of `count`."""
-    shown = ", ".join(itertools.islice(words, most))
-    return shown if count <= most else f"{shown}, ... ({count} in all)"
+    listed = ", ".join(itertools.islice(words, most))
+    return listed if count <= most else f"{listed}, ... ({count} in all)"
 
 
 class Tested:

@@ -50,23 +50,23 @@ class Executors(Engine):
 
     def unordered(self, function: Callable[[S], T], inputs: Sequence[S]) -> Iterator[tuple[int, T]]:
         """Yield results as they come; a few inputs per worker are under way at a time."""
-        places: dict[Any, int] = {}
+        place_of: dict[Any, int] = {}
         done: SimpleQueue[Any] = SimpleQueue()
         todo = iter(enumerate(inputs))
         with self._alive():
             room = self._room()
             try:
                 while True:
-                    for place, item in islice(todo, room - len(places)):
+                    for place, item in islice(todo, room - len(place_of)):
                         future = self._submit(function, item)
-                        places[future] = place
+                        place_of[future] = place
                         future.add_done_callback(done.put)
-                    if not places:
+                    if not place_of:
                         return
                     future = done.get()
-                    yield places.pop(future), future.result()
+                    yield place_of.pop(future), future.result()
             finally:
-                self._drop(places)
+                self._drop(place_of)
 
     def folds(
         self, step: Callable[..., Any], chains: Iterable[Chain], finish: Callable[[Any], T]

@@ -178,8 +178,8 @@ def _pairing(paths: Sequence[str], labels: Sequence[str | None]) -> list[str]:
                 f"'{pair[0]}' would be paired with '{pair[1]}'",
                 "Use the same names, or list both in the same order.",
             )
-    shown = ", ".join(" with ".join(pair) for pair in pairs[:3]) + (", ..." if len(pairs) > 3 else "")
-    return [f"files are paired in the order of their names and numbers: {shown}"]
+    listed = ", ".join(" with ".join(pair) for pair in pairs[:3]) + (", ..." if len(pairs) > 3 else "")
+    return [f"files are paired in the order of their names and numbers: {listed}"]
 
 
 def _names_array(labels: str) -> bool:

@@ -119,15 +119,15 @@ def _with_classes(data: Dataset, classes: tuple[str, ...], name: str) -> Dataset
             f"got {', '.join(names[:6])} instead of {', '.join(classes[:6])}",
             "Use the same class names in all models.",
         )
-    places = np.array([names.index(label) for label in classes])
-    fields = {field: getattr(model, field)[..., places] for field in model.row_fields}
+    order = np.array([names.index(label) for label in classes])
+    fields = {field: getattr(model, field)[..., order] for field in model.row_fields}
     labels = data.labels
     if isinstance(labels, LabelCounts):
-        labels = LabelCounts(labels.counts[:, places])
+        labels = LabelCounts(labels.counts[:, order])
     elif isinstance(labels, Counts):
-        labels = dataclasses.replace(labels, values=labels.values[..., places])
+        labels = dataclasses.replace(labels, values=labels.values[..., order])
     elif isinstance(labels, Classes):
-        labels = dataclasses.replace(labels, values=np.argsort(places)[to_host(labels.values)])
+        labels = dataclasses.replace(labels, values=np.argsort(order)[to_host(labels.values)])
     elif labels is not None:
-        labels = np.argsort(places)[np.asarray(labels)]
+        labels = np.argsort(order)[np.asarray(labels)]
     return dataclasses.replace(data, predictions=model.replace_rows(**fields), labels=labels, classes=classes)

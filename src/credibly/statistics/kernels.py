@@ -195,8 +195,8 @@ def spaced_probs(rows: Rows, most: int) -> Array:
 def _spaced_by_weight(weights: np.ndarray[Any, Any], most: int) -> np.ndarray[Any, Any]:
     total = float(weights.sum())
     if total > most:
-        places = spaced(round(total), most)
-        return np.unique(np.searchsorted(np.cumsum(weights), places, side="right"))
+        heights = spaced(round(total), most)
+        return np.unique(np.searchsorted(np.cumsum(weights), heights, side="right"))
     present = np.flatnonzero(weights > 0)
     return np.asarray(present[spaced(present.size, most)])
 

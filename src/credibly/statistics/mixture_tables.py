@@ -118,7 +118,9 @@ class LossTable:
 
     def at(self, labels: Array) -> Array:
         """Return H of labels (b, n), (b, n)."""
-        return namespace(labels).concat([self._of(labels, places) for places in self._places(labels)], axis=1)
+        return namespace(labels).concat(
+            [self._of(labels, located) for located in self._places(labels)], axis=1
+        )
 
     def sums(self, labels: Labels, others: Sequence[LossTable] = ()) -> list[Array]:
         """Return the (weighted) sums of H over rows, (b,), of this table and others with the same nodes.
@@ -134,41 +136,41 @@ class LossTable:
     def _sums(self, labels: Labels, tables: Sequence[LossTable]) -> list[Array]:
         values, weights = labels.values, labels.weights
         totals = [namespace(values).zeros_like(values[:, 0]) for _ in tables]
-        for places in self._places(values):
+        for located in self._places(values):
             for j, table in enumerate(tables):
                 if weights is None:
-                    totals[j] = totals[j] + table._sum(values, places)
+                    totals[j] = totals[j] + table._sum(values, located)
                 else:
-                    weights_of_tile = weights[:, places.rows]
-                    totals[j] = totals[j] + total_of(table._of(values, places), weights_of_tile)[:, 0]
+                    weights_of_tile = weights[:, located.rows]
+                    totals[j] = totals[j] + total_of(table._of(values, located), weights_of_tile)[:, 0]
         return totals
 
-    def _of(self, labels: Array, places: _Places) -> Array:
+    def _of(self, labels: Array, located: _Places) -> Array:
         """Return H of the labels of some rows, (b, rows)."""
         xp = namespace(labels)
-        inside = xp.sum(self._cubics_at(places) * places.powers, axis=2, dtype=labels.dtype)
-        return xp.where(places.outside, self._exact(labels, places), inside)
+        inside = xp.sum(self._cubics_at(located) * located.powers, axis=2, dtype=labels.dtype)
+        return xp.where(located.outside, self._exact(labels, located), inside)
 
-    def _sum(self, labels: Array, places: _Places, *, exact: bool = True) -> Array:
+    def _sum(self, labels: Array, located: _Places, *, exact: bool = True) -> Array:
         """Return the sum of H over some rows, (b,); without `exact`, of the labels inside alone."""
         xp, b = namespace(labels), labels.shape[0]
-        cubics, powers = (xp.reshape(table, (b, -1)) for table in (self._cubics_at(places), places.powers))
+        cubics, powers = (xp.reshape(table, (b, -1)) for table in (self._cubics_at(located), located.powers))
         if is_numpy(labels):  # few rows: a sum in single precision has lost nothing
             total = xp.vecdot(cubics, powers)
         else:
             total = xp.sum(cubics * powers, axis=1, dtype=labels.dtype)
-        if exact and bool(xp.any(places.outside)):
-            total = total + xp.sum(xp.where(places.outside, self._exact(labels, places), 0.0), axis=1)
+        if exact and bool(xp.any(located.outside)):
+            total = total + xp.sum(xp.where(located.outside, self._exact(labels, located), 0.0), axis=1)
         return total
 
     def rounding(self, labels: Array) -> Array:
         """Return how far H of labels (b, n), added one by one, is above its sums, (b,)."""
         xp = namespace(labels)
         lost = xp.zeros_like(labels[:, 0])
-        for places in self._places(labels):
-            terms = self._cubics_at(places) * places.powers
+        for located in self._places(labels):
+            terms = self._cubics_at(located) * located.powers
             one_by_one = xp.sum(terms, axis=(1, 2), dtype=labels.dtype)
-            lost = lost + one_by_one - self._sum(labels, places, exact=False)
+            lost = lost + one_by_one - self._sum(labels, located, exact=False)
         return lost
 
     @cached_property
@@ -197,20 +199,20 @@ class LossTable:
                 powers = xp.where(outside[:, :, None], 0.0, powers)
             yield _Places(rows, cell + nodes.start[rows], powers, outside)
 
-    def _cubics_at(self, places: _Places) -> Array:
+    def _cubics_at(self, located: _Places) -> Array:
         """Return the coefficients at labels, (b, rows, 4)."""
         xp = namespace(self._table)
-        cubics = xp.take(self._table, xp.reshape(places.cell, (-1,)), axis=0)
-        return xp.reshape(cubics, (*places.cell.shape, 4))
+        cubics = xp.take(self._table, xp.reshape(located.cell, (-1,)), axis=0)
+        return xp.reshape(cubics, (*located.cell.shape, 4))
 
-    def _exact(self, labels: Array, places: _Places) -> Array:
+    def _exact(self, labels: Array, located: _Places) -> Array:
         """Return the loss itself in rows where some label has no cell, (b, rows); elsewhere any number."""
-        xp, labels_of_tile = namespace(labels), labels[:, places.rows]
-        missed = xp.any(places.outside, axis=0)
+        xp, labels_of_tile = namespace(labels), labels[:, located.rows]
+        missed = xp.any(located.outside, axis=0)
         if not bool(xp.any(missed)):
             return labels_of_tile
         (rows,) = xp.nonzero(missed)
-        loss = self.loss_of(self.predictions[to_host(rows) + places.rows.start])
+        loss = self.loss_of(self.predictions[to_host(rows) + located.rows.start])
         exact = loss(xp.take(labels_of_tile, rows, axis=1))
         # places of these rows among all, so that no array is written to
         place = clip(xp.cumulative_sum(xp.astype(missed, xp.int64)) - 1, 0)

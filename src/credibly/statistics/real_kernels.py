@@ -388,9 +388,9 @@ def _repeated(shares: HostArray) -> HostArray:
             break
     else:
         total = max(_MOST_COPIES, 4 * shares.shape[1])
-    places = (np.arange(total) + 0.5) / total
+    heights = (np.arange(total) + 0.5) / total
     ends = np.cumsum(shares, axis=1)[:, :-1]  # of every member but the last
-    return np.stack([np.searchsorted(row, places, side="right") for row in ends])
+    return np.stack([np.searchsorted(row, heights, side="right") for row in ends])
 
 
 def _median_label_distance(values: Array, what: str) -> tuple[Any, tuple[str, ...]]:

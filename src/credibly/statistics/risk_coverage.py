@@ -147,11 +147,11 @@ def risk_coverage_curve(
     )
 
 
-def _descending(values: HostArray, given: Array) -> HostArray:
+def _descending(values: HostArray, source: Array) -> HostArray:
     """Return the order of falling values, found on the device that holds what was given."""
-    if not on_accelerator(given):
+    if not on_accelerator(source):
         return np.argsort(-values)
-    there = like(-values, given)
+    there = like(-values, source)
     order: HostArray = to_host(namespace(there).argsort(there))
     return order
 
@@ -164,12 +164,12 @@ def _answers(chunk: Dataset) -> tuple[HostArray, HostArray, tuple[str, ...]]:
     return answered, 1.0 - to_host(bound.contributions(chunk.batch))[0], notes
 
 
-def one_number_each(given: Any, n: int, name: str) -> HostArray:
+def one_number_each(values_given: Any, n: int, name: str) -> HostArray:
     """Return one number per prediction, (n,), as the argument `name` gives them."""
     try:
-        values = to_host(given) if is_array(given) else np.asarray(given)
+        values = to_host(values_given) if is_array(values_given) else np.asarray(values_given)
     except ValueError:  # rows of different lengths
-        values = np.asarray(given, dtype=object)
+        values = np.asarray(values_given, dtype=object)
     if values.shape != (n,) or values.dtype.kind not in "fiub":
         evidence = f"got {values.dtype} of shape {values.shape}"
         raise InputError(

@@ -185,7 +185,7 @@ def audit(
             'got hypothesis="set"',
             'Use hypothesis="mean", or one row per cluster.',
         )
-    table, joined = _attributes(rows, groups)
+    table, notes_on_levels = _attributes(rows, groups)
     lattice = lattice_of(table, rows.n, depth=depth, n_quantiles=n_quantiles, min_size=min_size)
     counted, left_out = _measures(predictions, measures, as_sets)
     needed = fewest_resamples(level / (len(counted) if as_sets else 1), sides=1)
@@ -203,7 +203,7 @@ def audit(
     audited = _groups(source, tested, lattice, counted, names, level)
     fixed = [counted[at].named() for at, variance in enumerate(source.variance) if not variance.any()]
     left_out += tuple(f"{name} was skipped: the predictions leave no room for chance" for name in fixed)
-    notes = [*predictions.notes, *rater_notes, *joined, *lattice.notes, *left_out, *source.notes]
+    notes = [*predictions.notes, *rater_notes, *notes_on_levels, *lattice.notes, *left_out, *source.notes]
     return AuditResult(
         hypothesis=IN_SETS if as_sets else HYPOTHESIS if together is None else CLUSTERED,
         pvalue=tested.pvalue,

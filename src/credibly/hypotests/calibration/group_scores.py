@@ -341,10 +341,10 @@ def middle_ranks(pool: HostArray) -> HostArray:
     order = np.argsort(pool, axis=1, kind="stable")
     ordered = np.take_along_axis(pool, order, axis=1)
     new = np.concatenate([np.ones((n, 1), dtype=bool), ordered[:, 1:] != ordered[:, :-1]], axis=1)
-    places = np.arange(p)
-    first = np.maximum.accumulate(np.where(new, places, 0), axis=1)
+    positions = np.arange(p)
+    first = np.maximum.accumulate(np.where(new, positions, 0), axis=1)
     ends = np.concatenate([new[:, 1:], np.ones((n, 1), dtype=bool)], axis=1)
-    last = np.minimum.accumulate(np.where(ends, places, p)[:, ::-1], axis=1)[:, ::-1]
+    last = np.minimum.accumulate(np.where(ends, positions, p)[:, ::-1], axis=1)[:, ::-1]
     ranks = np.empty((n, p))
     np.put_along_axis(ranks, order, (first + last + 1) / (2.0 * p), axis=1)
     return ranks

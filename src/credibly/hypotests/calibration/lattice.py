@@ -131,7 +131,9 @@ def lattice_of(groups: Any, n: int, *, depth: int, n_quantiles: int, min_size: i
     small = 0
     sizes_tried = range(1, min(depth, len(attributes)) + 1)
     for subset in (
-        places for most in sizes_tried for places in itertools.combinations(range(len(attributes)), most)
+        columns_crossed
+        for most in sizes_tried
+        for columns_crossed in itertools.combinations(range(len(attributes)), most)
     ):
         radix = [len(attributes[at].levels) for at in subset]
         levels, group, _ = _distinct_rows(unique[:, subset], radix)
@@ -161,10 +163,10 @@ def lattice_of(groups: Any, n: int, *, depth: int, n_quantiles: int, min_size: i
     if small:
         few = f"with fewer than {min_size} rows"
         notes.append(f"{counted(small, f'group {few} was', f'groups {few} were')} left out")
-    places = np.concatenate([[0], np.cumsum([len(cells_inside) for cells_inside in inside])])
+    ends = np.concatenate([[0], np.cumsum([len(cells_inside) for cells_inside in inside])])
     columns = np.concatenate(inside)
     shape = (len(conditions), len(counts))
-    membership = csr_array((np.ones(len(columns)), columns, places), shape=shape)
+    membership = csr_array((np.ones(len(columns)), columns, ends), shape=shape)
     return Lattice(
         cells,
         len(counts),
@@ -208,13 +210,13 @@ def _distinct(values: HostArray) -> tuple[HostArray, HostArray, HostArray]:
     if values.dtype.kind in "iu" and values.size:
         low = values.min()
         if int(values.max()) - int(low) < max(_SMALL_RANGE, values.size):
-            places = (values - low).astype(np.intp)
-            first = np.full(int(places.max()) + 1, values.size)
-            first[places[::-1]] = np.arange(values.size - 1, -1, -1)  # the last to be written stands first
+            offsets = (values - low).astype(np.intp)
+            first = np.full(int(offsets.max()) + 1, values.size)
+            first[offsets[::-1]] = np.arange(values.size - 1, -1, -1)  # the last to be written stands first
             present = np.flatnonzero(first < values.size)
             rank = np.empty(first.size, dtype=np.intp)
             rank[present] = np.arange(present.size)
-            return values[first[present]], first[present], rank[places]
+            return values[first[present]], first[present], rank[offsets]
     distinct, first, place = np.unique(values, return_index=True, return_inverse=True)
     return distinct, first, place.reshape(-1)
 
@@ -274,11 +276,11 @@ def _attribute(
         kept = np.flatnonzero(~rare)
         place = np.full(len(words), len(kept))
         place[kept] = np.arange(len(kept))
-        joined = [words[at] for at in np.flatnonzero(rare)]
-        shown = ", ".join(joined[:5]) + (", ..." if len(joined) > 5 else "")
+        merged = [words[at] for at in np.flatnonzero(rare)]
+        listed = ", ".join(merged[:5]) + (", ..." if len(merged) > 5 else "")
         few = f"with fewer than {min_size} rows"
-        count = counted(len(joined), f"level {few} is", f"levels {few} are")
-        notes.append(f"{name}: {count} merged: {shown}")
+        count = counted(len(merged), f"level {few} is", f"levels {few} are")
+        notes.append(f"{name}: {count} merged: {listed}")
         words = [*(words[at] for at in kept), _free(OTHER, words, " levels")]
         level = place[level]
     codes[~missing] = level

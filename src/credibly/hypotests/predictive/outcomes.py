@@ -131,8 +131,8 @@ def _factor(values: Any, name: str, n: int) -> HostArray:
 
 
 def _name(code: int, levels: Mapping[str, tuple[str, ...]]) -> str:
-    places = np.unravel_index(code, [len(level) for level in levels.values()])
-    return _JOINT.join(level[place] for level, place in zip(levels.values(), places, strict=True))
+    digits = np.unravel_index(code, [len(level) for level in levels.values()])
+    return _JOINT.join(level[place] for level, place in zip(levels.values(), digits, strict=True))
 
 
 def hypothesis_check(
@@ -155,10 +155,10 @@ def hypothesis_check(
     members = None if isinstance(predictions, Samples) or _joint_draws(predictions) else source.members
     values = np.stack([tested.values for tested in resampled])
     groups = [None] if grouping is None else [None, *grouping.names]
-    places = [(group, statistic.name) for group in groups for statistic in chosen]
-    for row, (_, name) in zip(values, places, strict=True):
+    pairs = [(group, statistic.name) for group in groups for statistic in chosen]
+    for row, (_, name) in zip(values, pairs, strict=True):
         require_numbers(row, name)
-    adjusted: list[float | None] = [None] * len(places)
+    adjusted: list[float | None] = [None] * len(pairs)
     s = len(chosen)
     omnibus, adjusted_alone, _ = westfall_young(pooled_pvalues(values[:s]))
     if s > 1:
@@ -167,7 +167,7 @@ def hypothesis_check(
         adjusted[s:] = westfall_young(pooled_pvalues(values[s:]))[1].tolist()
     numbers: Sequence[int | None] = [None] * len(groups) if n_clusters is None else n_clusters
     results = []
-    for at, (tested, (group, _)) in enumerate(zip(resampled, places, strict=True)):
+    for at, (tested, (group, _)) in enumerate(zip(resampled, pairs, strict=True)):
         more = None if one_more is None else one_more[at]
         statistic, number = tested.bound.statistic, numbers[at // s]
         result = result_of(
