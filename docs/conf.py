@@ -51,7 +51,7 @@ ROOMS = {
 }
 STUDIES = ("credibly_studies.simulate", "credibly_studies.simplex_maps", "credibly_studies.p21")
 """Modules of the package credibly-studies that are called from elsewhere too; the first is a room."""
-PICTURES = ("bins", "curves", "groups", "hypotests", "monitoring", "raters", "scores", "simplex")
+PICTURES = ("bins", "curves", "groups", "hypotests", "raters", "scores", "simplex")
 
 
 def setup(app: Any) -> None:

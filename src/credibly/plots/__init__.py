@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 from credibly._arrays.errors import InputError
 from credibly.plots import bins, curves, groups, hypotests, raters
-from credibly.plots import monitoring as monitoring
 from credibly.plots import scores as scores  # their pictures are found by `picture`
 from credibly.plots import simplex as simplex
 from credibly.plots.bins import worst_first

@@ -18,12 +18,11 @@ from credibly.evaluation import (
     ScoreParts,
     ValidityParts,
 )
+from credibly.plots import Table, picture
 from credibly.report import content
 from credibly.report.comparison import render_comparison
 from credibly.report.content import asked, class_figures, method_notes, null_figures
-from credibly.report.html_parts import Section, filled
-from credibly.report.ignorance import ignorance_section
-from credibly.report.monitor import render_monitor
+from credibly.report.html_parts import Section, filled, report_figure
 from credibly.report.sections import (
     audit_section,
     check_section,
@@ -33,12 +32,13 @@ from credibly.report.sections import (
     risk_coverage_section,
     score_section,
 )
-from credibly.report.sets import claims_section, credal_section, validity_section
+from credibly.report.sets import claims_section, credal_section, ignorance_section, validity_section
 from credibly.report.svg import summarised
 from credibly.results.audit import AuditResult
 from credibly.results.base import Reportable
 from credibly.results.coverage import SetCoverage
-from credibly.results.monitor import MonitorResult
+from credibly.results.monitor import MonitorResult, evidence_text
+from credibly.results.numbers import percent
 from credibly.results.predictive import PredictiveCheck
 from credibly.results.recalibration import RecalibrationReport
 
@@ -151,6 +151,81 @@ def write_report(result: Reportable, path: str | Path, *, overwrite: bool = Fals
     replace = overwrite or is_report(path)
     require_writable(path, overwrite=replace)  # before seconds of drawing, not after
     return write_text_atomically(path, render_report(result), overwrite=replace)
+
+
+_MONITOR_AGAIN = """import credibly as cr
+cr.Monitor.load("state.json").result().report("monitor.html")"""
+
+
+def render_monitor(result: MonitorResult) -> str:
+    """Return the page of a monitor."""
+    tracked = Table.of(
+        {
+            "mean of": [measure.name for measure in result.tracked],
+            "stated": [measure.stated for measure in result.tracked],
+            "observed": [measure.observed for measure in result.tracked],
+            f"{percent(1 - result.level)} interval": [
+                (measure.low, measure.high) for measure in result.tracked
+            ],
+        }
+    )
+    groups = Table.of(
+        {
+            "group": [group.name for group in result.groups],
+            "rows": [group.n for group in result.groups],
+            "e-value": [evidence_text(group.evalue) for group in result.groups],
+            "verdict": ["conflict" if group.alarm else "no conflict found" for group in result.groups],
+        }
+    )
+    suspects = Table.of(
+        {
+            "what the labels look like": [suspect.words for suspect in result.where],
+            "share": [f"{100 * suspect.share:.0f} %" for suspect in result.where],
+        }
+    )
+    facts = [
+        ("Rows with labels", str(result.n)),
+        ("Waiting for labels", str(result.waiting)),
+        ("Predictions", result.kind or "none yet"),
+        ("Compared with", _HYPOTHESES.get(result.hypothesis, result.hypothesis)),
+        ("Level", percent(result.level)),
+    ]
+    onset = "The weight has not left the model."
+    if result.since is not None:
+        onset = f"The weight left the model near row {result.since}."
+    return filled(
+        "monitor.html",
+        ("tables.js",),
+        result.to_dict(),
+        title="Monitor",
+        facts=facts,
+        verdict=result.verdict(),
+        headline=result.sentence(),
+        promise=f"While the predictions are right, an alarm is ever raised with a probability of at most "
+        f"{percent(result.level)}, however often one looks.",
+        notes=result.notes,
+        onset=onset,
+        figure=report_figure(
+            picture(result, "evidence"),
+            "Evidence against the predictions",
+            "evidence",
+            size=(4.4, 3.6),
+            margins=(0.55, 0.95, 0.15, 0.3),
+        ),
+        suspects=suspects,
+        tracked=tracked,
+        groups=groups,
+        methods=(),
+        source=Table(("what", "value"), tuple(facts)),
+        command=_MONITOR_AGAIN,
+    )
+
+
+_HYPOTHESES = {
+    "independent": "the prediction, or the mean of its members",
+    "bayesian": "one member that draws all labels",
+    "set": "any distribution in the set",
+}
 
 
 PAGE_OF: dict[type, Callable[[Any], str]] = {

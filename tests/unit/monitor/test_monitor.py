@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import credibly as cr
-from credibly.plots.monitoring import evidence
+from credibly.plots.curves import evidence
 from credibly.predictions import Dataset, PredictionIntervals, Predictions
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import credibly as cr
-from credibly.recalibrate.counts_likelihood import CountsLikelihood, rise, rise_slope
+from credibly.recalibrate.alpha import CountsLikelihood, rise, rise_slope
 from libraries import Library, read
 from recalibrations import members, rated
 
