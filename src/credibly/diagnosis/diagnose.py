@@ -41,8 +41,13 @@ from credibly.predictions import (
 from credibly.recalibrate.files import named_recalibration
 from credibly.recalibrate.folds import fold_members
 from credibly.results.base import require_level
+from credibly.statistics.kernels import spaced
 
-FOLDS = 5
+MOST_DIAGNOSED = 50_000
+"""Rows that a diagnosis sees; of more, as many that are evenly spaced."""
+FOLDS, FEW_FOLDS = 5, 2
+MANY, MANY_OF_CLASS = 20_000, 500
+"""Rows, and labels of every class, from which two folds do: each half has enough to fit a repair."""
 FEWEST = 20
 """Instances below which nothing is diagnosed."""
 FEWEST_DRAWN, MOST_DRAWN = 299, 10**7
@@ -102,15 +107,35 @@ def diagnose(
     """
     require_level(level)
     require_resamples(n_resamples)
-    whole = as_rows(predictions, labels, clusters=clusters, blocks=blocks).at_once("`diagnose`")
-    _require_enough(whole)
-    groups = whole.groups if groups is None else groups
-    return diagnosed(InMemory(whole), groups, level, n_resamples, as_seed(rng))
+    rows = as_rows(predictions, labels, clusters=clusters, blocks=blocks)
+    require_single(rows.example, "`diagnose`", weighted=True)
+    seen, groups = seen_rows(rows, groups)
+    _require_enough(seen)
+    found = diagnosed(InMemory(seen), groups, level, n_resamples, as_seed(rng))
+    if len(seen) == rows.n:
+        return found
+    return dataclasses.replace(
+        found, notes=(*found.notes, f"{len(seen)} of {rows.n} instances, evenly spaced, were diagnosed")
+    )
+
+
+def seen_rows(rows: Rows, groups: Any) -> tuple[Dataset, Any]:
+    """Return the rows that a diagnosis sees, with their groups: all, or as many evenly spaced ones as do."""
+    if rows.n <= MOST_DIAGNOSED:
+        whole = rows.loaded(MOST_DIAGNOSED)
+        assert whole is not None
+        return whole, whole.groups if groups is None else groups
+    places = spaced(rows.n, MOST_DIAGNOSED)
+    some = rows.take(places)
+    if groups is None:
+        return some, some.groups
+    if hasattr(groups, "items"):
+        return some, {name: np.asarray(values)[places] for name, values in groups.items()}
+    return some, np.asarray(groups)[places]
 
 
 def _require_enough(rows: Dataset) -> None:
-    """Raise unless there are distributions, enough rows, and clusters to compare."""
-    require_single(rows, "`diagnose`", weighted=True)
+    """Raise unless there are enough rows, and clusters to compare."""
     number = None if rows.clusters is None else np.unique(rows.clusters).size
     if len(rows) < FEWEST or number == 1:
         together = "" if number is None else f" in {counted(number, 'cluster')}"
@@ -227,7 +252,11 @@ def _folds(subject: ClassSubject | RealSubject, seed: Seed) -> list[HostArray]:
 
     Folds with equal shares of every label would tell intercepts how frequent the held-out labels are.
     """
-    return fold_members(len(subject.tested), FOLDS, seed, subject.weighing.clusters)
+    n, clusters = len(subject.tested), subject.weighing.clusters
+    many = n >= MANY and clusters is None
+    if many and isinstance(subject, ClassSubject):
+        many = bool(np.bincount(subject.tested, minlength=subject.k).min() >= MANY_OF_CLASS)
+    return fold_members(n, FEW_FOLDS if many else FOLDS, seed, clusters)
 
 
 def _as_shown(tried: list[Tried], shown: str, weighing: Weighing) -> Tried:

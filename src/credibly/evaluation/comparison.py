@@ -29,7 +29,7 @@ from credibly.evaluation.model_calibration import (
     calibration_errors,
     differences,
     model_calibration,
-    seen_rows,
+    rows_of_models,
 )
 from credibly.evaluation.results import Reported
 from credibly.evaluation.rows import PredictionSummary, checked_rows, class_names, random_part, summarise
@@ -370,7 +370,7 @@ def _compared(
         tell("estimates", done, len(matched))
     codes = next(iter(matched.values())).cluster_codes()
     order = _places(estimates, np.stack(means, axis=2), codes, ranking, as_seed(rng), tell)
-    seen, errors = seen_rows(matched), calibration_errors(n_classes, n_bins)
+    seen, errors = rows_of_models(matched), calibration_errors(n_classes, n_bins)
     calibration = _calibration(seen, errors, as_seed(rng), tell)
     apart = differences(seen, errors, order["log_loss"].names[0], level)
     lead, *others = leaders_in_words(order, estimates)
@@ -401,7 +401,7 @@ def _compared(
 def _compared_by_scores(
     ranking: Ranking, models: Mapping[str, Rows], source: dict[str, Any], rng: Any, tell: StageProgress
 ) -> Comparison:
-    calibration = _calibration(seen_rows(models), (), as_seed(rng), tell)
+    calibration = _calibration(rows_of_models(models), (), as_seed(rng), tell)
     first, *others = (score_finding(standing, ranking) for standing in ranking.standings)
     return _comparison(
         ranking,

@@ -6,12 +6,12 @@ The headline is the diagnosis as a case with its facts; `questions` adds the oth
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
 from credibly.diagnosis import Diagnosis
-from credibly.diagnosis.diagnose import FEWEST, diagnosed
+from credibly.diagnosis.diagnose import FEWEST, diagnosed, seen_rows
 from credibly.evaluation.claims import claims_headline
 from credibly.evaluation.commands import audit_command, fit_command, plan_command
 from credibly.evaluation.findings import FEW, Finding, Headline
@@ -29,15 +29,12 @@ from credibly.evaluation.words import clearest
 from credibly.evaluation.work import NOT_ASKED, Stage, Work
 from credibly.hypotests import plan_labels
 from credibly.hypotests.calibration.certificate import average_gaps
-from credibly.predictions import ClassPredictions, Dataset, InMemory, RealPredictions, Rows
+from credibly.predictions import ClassPredictions, InMemory, RealPredictions, Rows
 from credibly.predictions.confidence import OUTCOMES
 from credibly.results.estimates import interval_of
 from credibly.statistics import confidence_gap
-from credibly.statistics.kernels import spaced
 
 POWER = 0.8
-MOST_DIAGNOSED = 50_000
-"""Rows that a diagnosis sees; of more, as many that are evenly spaced."""
 RARE = 0.1
 """An event less frequent than this is judged by its own frequency."""
 WITHOUT_NUMBERS = ("vector", "curve", "isotonic")
@@ -57,27 +54,14 @@ def _diagnosis_applies(rows: Rows, work: Work) -> str | None:
 
 def _run_diagnosis(rows: Rows, work: Work) -> Diagnosis:
     """Diagnose the rows; tests of the evaluation share the replicates, so that one error rate holds."""
-    seen, others, groups = rows, None, work.attributes
+    seen, groups = seen_rows(rows, work.attributes)
+    others = None
     omnibus = (work.results["tests"] or {}).get("omnibus")
-    if omnibus is not None and omnibus.null_distribution is not None:
+    if omnibus is not None and omnibus.null_distribution is not None and len(seen) == rows.n:
         scores = np.concatenate([[omnibus.statistic], omnibus.null_distribution])
         others = -np.log(10.0) * scores
-    if rows.n > MOST_DIAGNOSED:
-        chosen = spaced(rows.n, MOST_DIAGNOSED)
-        some, others = rows.take(chosen), None
-        groups = some.groups if groups is None else _of_rows(groups, chosen)
-        seen = InMemory(some)
-    else:
-        whole = cast(Dataset, rows.loaded(MOST_DIAGNOSED))
-        groups = whole.groups if groups is None else groups
-        seen = InMemory(whole)
-    return diagnosed(seen, groups, own_level("diagnosis", work), work.n_resamples, work.seed, others)
-
-
-def _of_rows(groups: Any, chosen: Any) -> Any:
-    if hasattr(groups, "items"):
-        return {name: np.asarray(values)[chosen] for name, values in groups.items()}
-    return np.asarray(groups)[chosen]
+    level = own_level("diagnosis", work)
+    return diagnosed(InMemory(seen), groups, level, work.n_resamples, work.seed, others)
 
 
 DIAGNOSIS = Stage("diagnosis", _run_diagnosis, _diagnosis_applies)

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 
 from credibly._arrays.philox import Seed
 from credibly.diagnosis import Diagnosis
-from credibly.diagnosis.diagnose import FEWEST, FEWEST_DRAWN, MOST_DRAWN, diagnosed
+from credibly.diagnosis.diagnose import FEWEST, FEWEST_DRAWN, MOST_DRAWN, diagnosed, seen_rows
 from credibly.evaluation.findings import Finding
-from credibly.evaluation.headline import MOST_DIAGNOSED, fault_finding
+from credibly.evaluation.headline import fault_finding
 from credibly.evaluation.rows import class_names
 from credibly.evaluation.sentences import remedy_of
 from credibly.hypotests import calibration_test
@@ -17,7 +17,6 @@ from credibly.predictions import ClassPredictions, Dataset, InMemory, RealPredic
 from credibly.results.base import Result
 from credibly.selection.calibration_errors import CalibrationDifference, error_differences
 from credibly.statistics import Statistic, smooth_ece, truthful_ce
-from credibly.statistics.kernels import spaced
 from credibly.statistics.registry import with_bins
 
 LEVEL, N_RESAMPLES, MARGIN = 0.05, 999, 0.02
@@ -85,16 +84,9 @@ def calibration_errors(n_classes: int, n_bins: int) -> list[Statistic]:
     return [*binned, smooth_ece.with_(target="classwise") if event else smooth_ece, truthful_ce]
 
 
-def seen_rows(models: Mapping[str, Rows]) -> dict[str, Dataset]:
+def rows_of_models(models: Mapping[str, Rows]) -> dict[str, Dataset]:
     """Return the rows in memory that diagnoses and errors are computed on: all, or evenly spaced ones."""
-    n = next(iter(models.values())).n
-    chosen = spaced(n, MOST_DIAGNOSED) if n > MOST_DIAGNOSED else None
-    seen = {}
-    for name, rows in models.items():
-        whole = rows.loaded(MOST_DIAGNOSED) if chosen is None else rows.take(chosen)
-        assert whole is not None
-        seen[name] = whole
-    return seen
+    return {name: seen_rows(rows, None)[0] for name, rows in models.items()}
 
 
 def model_calibration(

@@ -38,6 +38,7 @@ from credibly._arrays.namespace import (
     namespace,
     ndtr,
     ndtri,
+    one_blas_thread,
     rows_within_budget,
     tiles,
     to_host,
@@ -130,7 +131,8 @@ def mixture_quantiles(mean: Array, std: Array, levels: Array, weights: Array | N
     parts = (
         _invert(mean[rows, :], std[rows, :], levels, shares_of_rows(weights, rows)) for rows in tiles(n, step)
     )
-    return concatenated(parts, n)
+    with one_blas_thread():  # many small products: threads would wait for each other
+        return concatenated(parts, n)
 
 
 class Mixture(NamedTuple):

@@ -20,7 +20,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from credibly._arrays.namespace import Array, HostArray, like, one_blas_thread, softmax, to_host
+from credibly._arrays.namespace import Array, HostArray, like, softmax, to_host
 from credibly.predictions import ClassPredictions
 from credibly.recalibrate.base import Recalibration
 from credibly.recalibrate.fit_data import FitData, with_scores
@@ -99,8 +99,7 @@ def fit_additive(
         near = None if start is None else dataclasses.replace(start, by_group=None)
         whole, plain = fit_additive(data, slope=slope, bias=bias, penalty=penalty, start=near, rough=True)
         start = whole if start is None else start
-    with one_blas_thread():  # many small products: threads would wait for each other
-        fitted, ended = problem.minimise(problem.ridges(penalty, whole), start, rough)
+    fitted, ended = problem.minimise(problem.ridges(penalty, whole), start, rough)
     if whole is not None:
         steps = plain.n_iterations + ended.n_iterations
         ended = dataclasses.replace(ended, loss_before=plain.loss_before, n_iterations=steps)

@@ -26,7 +26,6 @@ from credibly._arrays.namespace import (
     like,
     logsumexp,
     namespace,
-    one_blas_thread,
     rows_within_budget,
     softmax,
     tiles,
@@ -260,11 +259,10 @@ class AffineScaling(Recalibration):
             bend: HostArray = curvature(u, counts, *self._split(parameters, k)) + np.diag(bends)
             return bend
 
-        with one_blas_thread():  # many small products: threads would wait for each other
-            if start.size > _LARGEST_HESSIAN:
-                optimum, ended = minimum(objective, start, logits, reason)
-            else:
-                optimum, ended = newton_minimum(objective, hessian, start, logits, reason, still)
+        if start.size > _LARGEST_HESSIAN:
+            optimum, ended = minimum(objective, start, logits, reason)
+        else:
+            optimum, ended = newton_minimum(objective, hessian, start, logits, reason, still)
         penalised = bends[: start.size - k].min() > 0
         if not penalised and loss_and_gradient(u, counts, *self._split(optimum, k))[0] < _NO_LOSS:
             raise diverging(reason(), ended.gradient, np.inf)  # larger weights would still lower the loss

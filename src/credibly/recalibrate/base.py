@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from credibly._arrays.checks import require_integer
 from credibly._arrays.errors import InputError, InputTypeError, Remedy
-from credibly._arrays.namespace import Array
+from credibly._arrays.namespace import Array, one_blas_thread
 from credibly.predictions import ClassPredictions, Confidence, Ensemble, as_point, cluster_codes
 from credibly.recalibrate.fit_data import FitData, checked, digest_of_predictions, fit_data
 from credibly.recalibrate.learned import declared, require_sound, shapes_of
@@ -106,7 +106,8 @@ class Recalibration(ABC):
         """Learn the parameters from data that were checked; a report checks once for all methods."""
         self._require_kind(data.predictions)
         self.zero = None  # of an earlier fit
-        convergence = self._fit(data, seen)
+        with one_blas_thread():  # many small products: threads would wait for each other
+            convergence = self._fit(data, seen)
         self._remember(data, convergence)
         return convergence
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -12,6 +14,8 @@ import credibly as cr
 from credibly.diagnosis.choosing import Tried, Weighing, choose
 from credibly.diagnosis.screen import Family, screened
 from credibly.diagnosis.table import Fault
+
+diagnose_module = sys.modules["credibly.diagnosis.diagnose"]  # the package's `diagnose` is the function
 
 
 def world(n: int, k: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -196,11 +200,46 @@ def test_bad_input(given: Callable[..., Any], error: type[Exception], match: str
         cr.diagnose(predictions, labels, **settings)
 
 
-def test_chunks_are_refused_in_words(tmp_path: Any) -> None:
-    probs, labels = world(60, 3)
-    np.savez(tmp_path / "p.npz", probs=probs, y=labels)
-    with pytest.raises(cr.UnsupportedError, match="`diagnose` of rows in chunks"):
-        cr.diagnose(cr.scan(tmp_path / "p.npz"))
+def test_chunks_give_the_same_diagnosis(tmp_path: Any) -> None:
+    probs, labels = world(600, 3)
+    np.save(tmp_path / "p.npy", probs)
+    np.save(tmp_path / "y.npy", labels)
+    chunks = cr.scan(tmp_path / "p.npy", tmp_path / "y.npy", chunk_rows=70)
+    assert cr.diagnose(chunks).to_dict() == cr.diagnose(probs, labels).to_dict()
+
+
+def test_of_very_many_rows_evenly_spaced_ones_are_diagnosed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(diagnose_module, "MOST_DIAGNOSED", 200)
+    probs, labels = world(600, 3)
+    sites = np.where(np.arange(600) % 2, "a", "b")
+    chosen = np.linspace(0, 599, 200).round().astype(int)
+    found = cr.diagnose(probs, labels, groups={"site": sites})
+    expected = cr.diagnose(probs[chosen], labels[chosen], groups={"site": sites[chosen]})
+    assert found.notes == ("200 of 600 instances, evenly spaced, were diagnosed",)
+    assert dataclasses.replace(found, notes=()).to_dict() == expected.to_dict()
+    assert cr.diagnose(probs, labels, groups=sites).n == 200
+
+
+def test_two_folds_tell_the_same_gain_of_many_rows() -> None:
+    truth, labels = world(24_000, 3, 5)
+    logits = np.log(truth)
+    fold_members = diagnose_module.fold_members
+    numbers = []
+
+    def counted(n: int, folds: int, *others: Any) -> Any:
+        numbers.append(folds)
+        return fold_members(n, folds, *others)
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(diagnose_module, "fold_members", counted)
+        two = cr.diagnose(cr.Point.from_logits(1.3 * logits), labels)
+        patched.setattr(diagnose_module, "MANY", 10**6)
+        five = cr.diagnose(cr.Point.from_logits(1.3 * logits), labels)
+    assert numbers == [2, 5]
+    assert two.fault == five.fault == "temperature"
+    assert two.repair is not None
+    assert five.repair is not None
+    assert two.repair.gain == pytest.approx(five.repair.gain, rel=0.02)
 
 
 def test_a_repair_that_may_help_by_chance_is_not_advised() -> None:
