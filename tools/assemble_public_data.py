@@ -52,13 +52,13 @@ def one_array(file: str, shape: tuple[int | None, ...], dtype: str) -> Callable[
     """Return what reads an .npy of a known shape; None is any length."""
 
     def make(folder: Path) -> Arrays:
-        found = np.load(folder / file, allow_pickle=False)
-        fits = found.ndim == len(shape) and all(
-            want in (None, have) for want, have in zip(shape, found.shape, strict=True)
+        data = np.load(folder / file, allow_pickle=False)
+        fits = data.ndim == len(shape) and all(
+            want in (None, have) for want, have in zip(shape, data.shape, strict=True)
         )
         if not fits:
-            raise ValueError(f"{file} must have the shape {shape}; it has {found.shape}")
-        return {"": found.astype(dtype)}
+            raise ValueError(f"{file} must have the shape {shape}; it has {data.shape}")
+        return {"": data.astype(dtype)}
 
     return make
 
@@ -74,7 +74,7 @@ def snli_part(part: str) -> Callable[[Path], Arrays]:
     def make(folder: Path) -> Arrays:
         members = [lines(folder / "data" / "predictions" / f"SNLI_{part}_{name}.json") for name in MEMBERS]
         uids = [one["uid"] for one in members[0]]
-        by_uid = [{one["uid"]: one for one in found} for found in members]
+        by_uid = [{one["uid"]: one for one in member} for member in members]
         if any(set(found) != set(uids) for found in by_uid):
             raise ValueError(f"the five predictions of SNLI_{part} are not for the same instances")
         logits = np.array([[found[uid]["logits"] for found in by_uid] for uid in uids], dtype=np.float32)
@@ -92,8 +92,8 @@ def snli_part(part: str) -> Callable[[Path], Arrays]:
 def chaosnli(folder: Path) -> Arrays:
     """Return the rows of both halves that 100 people labelled, in the order of the predictions."""
     halves = [snli_part(part)(folder) for part in ("dev", "test")]
-    joined = {name: np.concatenate([one[name] for one in halves]) for name in ("logits", "labels", "uid")}
-    rated = {one["uid"]: one for one in lines(folder / "data" / "chaosNLI_v1.0" / "chaosNLI_snli.jsonl")}
+    joined = {name: np.concatenate([half[name] for half in halves]) for name in ("logits", "labels", "uid")}
+    rated = {line["uid"]: line for line in lines(folder / "data" / "chaosNLI_v1.0" / "chaosNLI_snli.jsonl")}
     rows = [row for row, uid in enumerate(joined["uid"].tolist()) if uid in rated]
     chosen = [rated[uid] for uid in joined["uid"][rows].tolist()]
     first = [[one["old_labels"].count(name) for name in CLASSES] for one in chosen]

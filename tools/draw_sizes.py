@@ -63,7 +63,7 @@ def counted(found: Mapping[str, Sequence[float]]) -> Rejections:
     """Return how many p-values are at most each level."""
     # p-values are multiples of 1 / 200: rounding must not move one beyond its level
     return {
-        test: [len(values), *(sum(one <= level + 1e-12 for one in values) for level in LEVELS)]
+        test: [len(values), *(sum(value <= level + 1e-12 for value in values) for level in LEVELS)]
         for test, values in found.items()
     }
 
@@ -128,24 +128,24 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("build/draw-sizes.json"))
     parser.add_argument("--table", type=Path, help="Print a file instead of running.")
     parser.add_argument("--write", type=Path, help="Page whose tables are replaced.")
-    given = parser.parse_args()
-    if given.table:
-        rows = json.loads(given.table.read_text(encoding="utf-8"))
+    arguments = parser.parse_args()
+    if arguments.table:
+        rows = json.loads(arguments.table.read_text(encoding="utf-8"))
     else:
         values: dict[tuple[str, int, int], dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
-        with multiprocessing.get_context("spawn").Pool(given.processes) as pool:
-            for (kind, n, number, _), found in pool.imap_unordered(run, jobs(given)):
+        with multiprocessing.get_context("spawn").Pool(arguments.processes) as pool:
+            for (kind, n, number, _), found in pool.imap_unordered(run, jobs(arguments)):
                 for test, pvalue in found.items():
                     values[kind, n, number][test].append(pvalue)
         rows = [
             {"kind": kind, "n": n, "number": number, "rejections": counted(found)}
             for (kind, n, number), found in sorted(values.items())
         ]
-        given.out.parent.mkdir(parents=True, exist_ok=True)
-        given.out.write_text(json.dumps(rows, indent=1), encoding="utf-8")
+        arguments.out.parent.mkdir(parents=True, exist_ok=True)
+        arguments.out.write_text(json.dumps(rows, indent=1), encoding="utf-8")
     print(text(rows))
-    if given.write:
-        written(given.write, text(rows))
+    if arguments.write:
+        written(arguments.write, text(rows))
 
 
 if __name__ == "__main__":

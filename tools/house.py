@@ -224,7 +224,7 @@ def start() -> dict[str, float]:
             "credibly inspect": seconds(run.format(["inspect", str(tiny)])),
         }
     return {
-        f"CPU of {name} / import numpy, scipy.special": round(one / unit, 2) for name, one in times.items()
+        f"CPU of {name} / import numpy, scipy.special": round(time / unit, 2) for name, time in times.items()
     }
 
 

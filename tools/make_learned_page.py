@@ -152,16 +152,16 @@ def pages() -> dict[Path, str]:
     folder = ROOT / "studies" / "pages"
     tables = {
         folder / f"{key.lower()}-claims.md": _claims_page(
-            key, own, [one for one in found if _paper(one) == key]
+            key, row, [one for one in found if _paper(one) == key]
         )
-        for key, own in rows.items()
+        for key, row in rows.items()
     }
     return {ROOT / "docs" / "studies" / "what-we-learned.md": learned(rows), **tables}
 
 
 def learned(rows: dict[str, list[Entry]]) -> str:
     """Return the page for readers: lessons, counts, a paragraph and links per paper."""
-    counts = {key: counted(own) for key, own in rows.items()}
+    counts = {key: counted(row) for key, row in rows.items()}
     listed = "".join(
         f"**{key}.** {text} [Its claims](../../studies/pages/{key.lower()}-claims.md), "
         f"[its studies](../../studies/pages/{key.lower()}.md).\n\n"
@@ -184,10 +184,10 @@ def _paper(result: dict[str, Any]) -> str:
 
 def _together(counts: Sequence[Counts]) -> Counts:
     return Counts(
-        sum(one.claims for one in counts),
-        sum(one.tested for one in counts),
+        sum(count.claims for count in counts),
+        sum(count.tested for count in counts),
         *(
-            sum((getattr(one, name) for one in counts), Counter())
+            sum((getattr(count, name) for count in counts), Counter())
             for name in ("by_print", "printed_design", "another_design")
         ),
     )
@@ -202,13 +202,13 @@ def _sums(counts: dict[str, Counts]) -> str:
     rows: list[tuple[Cell, ...]] = [
         (
             key,
-            one.claims,
-            one.tested,
-            triple(one.by_print),
-            triple(one.printed_design),
-            triple(one.another_design),
+            count.claims,
+            count.tested,
+            triple(count.by_print),
+            triple(count.printed_design),
+            triple(count.another_design),
         )
-        for key, one in counts.items()
+        for key, count in counts.items()
     ]
     columns = (
         "paper",

@@ -31,14 +31,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("extras", nargs="*", help="extras whose minimum is wanted as well")
     parser.add_argument("--test-tools", action="store_true", help="also what the tests import, any version")
-    given = parser.parse_args()
+    arguments = parser.parse_args()
     project = tomllib.loads(PROJECT.read_text(encoding="utf-8"))["project"]
     optional = project["optional-dependencies"]
     wanted = list(project["dependencies"])
-    for extra in given.extras:
+    for extra in arguments.extras:
         wanted += [one for one in optional[extra] if not one.startswith("credibly[")]
     print(*map(minimum, wanted), sep="\n")
-    if given.test_tools:
+    if arguments.test_tools:
         tools = [one for one in optional["dev"] if re.split("[>=[]", one)[0] in TEST_TOOLS]
         print(*tools, sep="\n")
 

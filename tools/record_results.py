@@ -242,12 +242,16 @@ def main(words: list[str] | None = None) -> int:
         metavar="PATTERN=NEW",
         help="rename paths of BEFORE; repeat for several",
     )
-    given = parser.parse_args(words)
-    if given.verb == "record":
-        return record(given.out.resolve())
-    before, after = (json.loads(path.read_text()) for path in (given.before, given.after))
+    arguments = parser.parse_args(words)
+    if arguments.verb == "record":
+        return record(arguments.out.resolve())
+    before, after = (json.loads(path.read_text()) for path in (arguments.before, arguments.after))
     return compare(
-        renamed(before, given.rename), after, given.tolerance, texts=given.texts, everything=given.all
+        renamed(before, arguments.rename),
+        after,
+        arguments.tolerance,
+        texts=arguments.texts,
+        everything=arguments.all,
     )
 
 

@@ -277,7 +277,7 @@ def tests() -> Iterator[Case]:
     for kinds, labels in ((CLASS_KINDS, "classes"), (REAL_KINDS, "reals")):
         for kind in kinds:
             yield from over("predictive_check", Given(kind, labels), ROWS, hypothesis="independent", **FEW)
-        for kind in (one for one in kinds if one in WITH_MEMBERS):
+        for kind in (kind for kind in kinds if kind in WITH_MEMBERS):
             yield from over("predictive_check", Given(kind, labels), ROWS, **FEW)
     for hypothesis in ("bayesian", "independent"):
         checked = {"hypothesis": hypothesis, **FEW}
@@ -325,20 +325,20 @@ def learned(name: str) -> Any:
 def of_combination(name: str) -> Any:
     """Return what a test of weights says of the combination that it found."""
     given = cr.Ensemble(MEMBERS), COLUMNS["classes"], COLUMNS["features"]
-    found = cr.weights_test(*given[:2], features=given[2], refit=False, n_resamples=9, rng=7)
-    return getattr(found.details, name)(*given[: 1 if name == "combine" else 2], features=given[2])
+    result = cr.weights_test(*given[:2], features=given[2], refit=False, n_resamples=9, rng=7)
+    return getattr(result.details, name)(*given[: 1 if name == "combine" else 2], features=given[2])
 
 
 def inflated(by: str) -> Any:
     """Return how far a set is enlarged until it is no longer rejected, and the enlarged set."""
-    given = cr.Ensemble(OTHERS)
-    found = cr.inflate(given, COLUMNS["classes"], by=by, resolution=0.2, n_draws=2, rng=7)
-    return {"found": found, "applied": found.apply(given)}
+    ensemble = cr.Ensemble(OTHERS)
+    inflation = cr.inflate(ensemble, COLUMNS["classes"], by=by, resolution=0.2, n_draws=2, rng=7)
+    return {"found": inflation, "applied": inflation.apply(ensemble)}
 
 
 def of_check(name: str) -> Any:
     """Return what a predictive check says beyond its p-values."""
-    found = cr.predictive_check(
+    check = cr.predictive_check(
         cr.Ensemble(MEMBERS),
         COLUMNS["classes"],
         groups=COLUMNS["groups"],
@@ -346,7 +346,7 @@ def of_check(name: str) -> Any:
         **FEW,
     )
     settings = {"grid": (0.5, 1.0, 2.0), "n_repeats": 9} if name == "power" else {}
-    return getattr(found, name)(**settings)
+    return getattr(check, name)(**settings)
 
 
 def _second(name: str, predictions: Any, **settings: Any) -> Any:
@@ -657,14 +657,14 @@ def recalibrated(name: str, place: str) -> dict[str, Any]:
     """Fit, apply, write and read again."""
     method, given = methods()[name]
     arguments, beside = PLACES[place](given)
-    found = method().fit(*arguments, **beside)
-    found.save(path := Path("recalibration.json"), overwrite=True)
+    fitted = method().fit(*arguments, **beside)
+    fitted.save(path := Path("recalibration.json"), overwrite=True)
     again = cr.load_recalibration(path)
     return {
-        "fitted": found,
-        "describe": found.describe(),
-        "digest": found.digest,
-        "applied": found.apply(arguments[0], **beside),
+        "fitted": fitted,
+        "describe": fitted.describe(),
+        "digest": fitted.digest,
+        "applied": fitted.apply(arguments[0], **beside),
         "read again": again.apply(arguments[0], **beside),
     }
 
@@ -707,15 +707,15 @@ def worlds() -> dict[str, Callable[[], Any]]:
     """Return every world and hypothesis by name."""
     return {
         **{
-            f"binary {one}": lambda one=one: cr.BinaryWorld(one)
-            for one in ("H0,1", "H0,2", "H1,1", "H1,2", "H1,3")
+            f"binary {name}": lambda one=name: cr.BinaryWorld(one)
+            for name in ("H0,1", "H0,2", "H1,1", "H1,2", "H1,3")
         },
-        **{f"multiclass {one}": lambda one=one: cr.MulticlassWorld(one) for one in ("H0,1", "H0,2")},
+        **{f"multiclass {name}": lambda one=name: cr.MulticlassWorld(one) for name in ("H0,1", "H0,2")},
         **{
-            f"multiclass H1 {one}": lambda one=one: cr.MulticlassWorld("H1", delta=0.5, corner=one)
-            for one in ("dataset", "features", "closest", "instance")
+            f"multiclass H1 {name}": lambda one=name: cr.MulticlassWorld("H1", delta=0.5, corner=one)
+            for name in ("dataset", "features", "closest", "instance")
         },
-        **{f"ensemble {one}": lambda one=one: cr.EnsembleWorld(one) for one in ("S1", "S2", "S3")},
+        **{f"ensemble {name}": lambda one=name: cr.EnsembleWorld(one) for name in ("S1", "S2", "S3")},
         "histograms": cr.HistogramWorld,
         "location": cr.LocationWorld,
         "quadratic": cr.QuadraticWorld,
@@ -818,8 +818,8 @@ def posterior() -> Any:
     draws = DRAWS.transpose(1, 2, 0)[:2]
     predicted = xarray.Dataset({"height": (("chain", "draw", "person"), draws)})
     observed = xarray.Dataset({"height": ("person", COLUMNS["reals"])})
-    given = SimpleNamespace(posterior_predictive=predicted, observed_data=observed)
-    return list(cr.from_posterior_predictive(given))
+    output = SimpleNamespace(posterior_predictive=predicted, observed_data=observed)
+    return list(cr.from_posterior_predictive(output))
 
 
 FEW_WORDS = ["--n-resamples", "19"]

@@ -261,7 +261,7 @@ def in_parts(given: Given) -> Call:
     """Hand over pairs of predictions and labels in the order of the rows."""
     (predictions, *labels), beside = in_memory(given, as_numpy)
     cuts = [slice(0, 20), slice(20, 64), slice(64, N)]
-    pairs = [(predictions[rows], *(one[rows] for one in labels)) for rows in cuts]
+    pairs = [(predictions[rows], *(label[rows] for label in labels)) for rows in cuts]
     return (cr.scan(pairs, engine="serial", **beside),), {}
 
 
@@ -273,7 +273,11 @@ def in_files(given: Given) -> Call:
     for place, rows in enumerate([slice(0, 50), slice(50, N)]):
         own = {name: values[rows] for name, values in beside.items()}
         cr.save(
-            folder / f"{place}.npz", predictions[rows], *(one[rows] for one in labels), **own, overwrite=True
+            folder / f"{place}.npz",
+            predictions[rows],
+            *(label[rows] for label in labels),
+            **own,
+            overwrite=True,
         )
     return (cr.scan(f"{folder}/*.npz", engine="serial"),), {}
 

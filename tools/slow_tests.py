@@ -38,17 +38,19 @@ def main() -> int:
     parser.add_argument("results", type=Path)
     parser.add_argument("--limit", type=float, default=0.5, help="seconds of one core [default: 0.5]")
     parser.add_argument("--dearest", type=int, default=0, metavar="N", help="also list the N dearest tests")
-    given = parser.parse_args()
-    found = costs(given.results)
+    arguments = parser.parse_args()
+    found = costs(arguments.results)
     if not found:
-        sys.exit(f"{given.results} does not say what a test cost; write it with `make test` or `make quick`.")
+        sys.exit(
+            f"{arguments.results} does not say what a test cost; write it with `make test` or `make quick`."
+        )
 
-    for cost in found[: given.dearest]:
+    for cost in found[: arguments.dearest]:
         print(f"{cost.seconds:8.2f} s  {cost.name}{'' if cost.quick else '  (not in quick)'}")
     quick = [cost for cost in found if cost.quick]
     print(f"all:   {len(found)} tests, {sum(cost.seconds for cost in found):.0f} s of one core")
     print(f"quick: {len(quick)} tests, {sum(cost.seconds for cost in quick):.0f} s of one core")
-    unmarked = [cost for cost in quick if cost.seconds > given.limit]
+    unmarked = [cost for cost in quick if cost.seconds > arguments.limit]
     for cost in unmarked:
         print(f"{cost.seconds:8.2f} s  {cost.name} should be marked slow")
     return 1 if unmarked else 0

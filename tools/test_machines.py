@@ -103,8 +103,8 @@ def look(environment: dict[str, str]) -> dict[str, Any]:
         text=True,
         check=True,
     )
-    found: dict[str, Any] = json.loads(done.stdout)
-    return found
+    record: dict[str, Any] = json.loads(done.stdout)
+    return record
 
 
 def without_effect(machine: Machine, found: dict[str, Any]) -> str:

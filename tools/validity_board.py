@@ -25,7 +25,7 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(variable, "1")  # before NumPy is loaded: processes are the threads here
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(ROOT / one) for one in ("src", "studies/src", "tests", "tests/helpers", "tools")]
+sys.path[:0] = [str(ROOT / name) for name in ("src", "studies/src", "tests", "tests/helpers", "tools")]
 
 import board_runs  # noqa: E402, the path comes first
 from validity import board, report  # noqa: E402

@@ -25,7 +25,7 @@ def questions() -> list[dict]:
     made = []
     for number in range(N):
         weights = [rng.gammavariate(0.7, 1.0) + 1e-6 for _ in range(K)]
-        probs = [one / sum(weights) for one in weights]
+        probs = [weight / sum(weights) for weight in weights]
         answer = rng.choices(range(K), probs)[0]
         made.append(
             {"question": f"question {number}", "probs": probs, "answer": answer, "subject": "mn"[number % 2]}
@@ -120,7 +120,7 @@ def write_inspect(folder: Path) -> list[Path]:
             top = [TopLogprob(token=LETTERS[at], logprob=math.log(probs[at])) for at in range(K)]
             token = Logprob(token=LETTERS[best], logprob=math.log(probs[best]), top_logprobs=top)
             message = ChatMessageAssistant(content=f"ANSWER: {LETTERS[best]}")
-            text = [Logprob(token=one, logprob=-0.001, top_logprobs=[]) for one in ("ANSWER", ":")]
+            text = [Logprob(token=name, logprob=-0.001, top_logprobs=[]) for name in ("ANSWER", ":")]
             return ModelOutput(
                 model="toy",
                 choices=[ChatCompletionChoice(message=message, logprobs=Logprobs(content=[*text, token]))],
@@ -180,7 +180,7 @@ def main() -> None:
         return
     folder.mkdir(parents=True, exist_ok=True)
     paths = [write_harness(folder), *write_inspect(folder)]
-    (folder / "logs.json").write_text(json.dumps([str(one) for one in paths]), encoding="utf-8")
+    (folder / "logs.json").write_text(json.dumps([str(path) for path in paths]), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -44,16 +44,16 @@ def test_instances_of_an_ensemble(data: tuple) -> None:
 def test_torch_has_the_same_p_values(data: tuple) -> None:
     settings = {"statistics": NAMES, "n_resamples": 3, "rng": 5}
     few = data[0][:30], data[1][:30]
-    own = bootstrap_test(*few, **settings)
+    result = bootstrap_test(*few, **settings)
     other = bootstrap_test(*map(torch.from_numpy, few), **settings)
-    assert other.pvalue == own.pvalue
+    assert other.pvalue == result.pvalue
     for name in NAMES:
-        assert other.components[name].pvalue == own.components[name].pvalue
-        null = own.components[name].null_distribution
+        assert other.components[name].pvalue == result.components[name].pvalue
+        null = result.components[name].null_distribution
         assert np.allclose(other.components[name].null_distribution, null, rtol=1e-10)
 
 
 def test_real_values_are_refused() -> None:
-    given = cr.Gaussian(np.zeros(9), np.ones(9))
+    gaussian = cr.Gaussian(np.zeros(9), np.ones(9))
     with pytest.raises(cr.UnsupportedError, match="reproduces results of the papers"):
-        bootstrap_test(given, np.zeros(9), statistics="crps")
+        bootstrap_test(gaussian, np.zeros(9), statistics="crps")

@@ -25,7 +25,9 @@ from credibly_studies.c25_vertices import nearest_vertex
 def outcomes(result: StudyResult, words: str) -> dict[str, str]:
     """The outcomes of claims whose statement holds some words, by place."""
     found = {
-        one.place: one.outcome or one.by_print for one in result.findings.claims if words in one.statement
+        claim.place: claim.outcome or claim.by_print
+        for claim in result.findings.claims
+        if words in claim.statement
     }
     assert found, words
     return found
@@ -51,7 +53,7 @@ def test_printed_tables_are_read_whole() -> None:
     assert [len(rows) for rows in SCORES.values()] == [10, 10, 9]
     assert SCORES["CIFAR-10"]["RS-NN"].accuracy == pytest.approx(0.9299)
     for rankings in RANKINGS.values():
-        assert [one.tradeoff for one in rankings] == [round(0.1 * step, 1) for step in range(1, 11)]
+        assert [ranking.tradeoff for ranking in rankings] == [round(0.1 * step, 1) for step in range(1, 11)]
         for one in rankings:
             assert len(one.models) == len(one.scores) == len(set(one.models))
             assert all(np.diff(one.scores) >= 0)  # printed from best to worst
@@ -60,13 +62,15 @@ def test_printed_tables_are_read_whole() -> None:
 
 def test_printed_tables_against_each_other() -> None:
     result = studies()["c25-printed"].run()
-    ranked = next(one for one in result.findings.claims if "ranked by their mean score" in one.statement)
+    ranked = next(
+        claim for claim in result.findings.claims if "ranked by their mean score" in claim.statement
+    )
     assert (
         "Table 6 CIFAR-10, NS at 0.7, places 7 and 8" in ranked.printed
     )  # SNN and CreINN have changed places
-    assert {(one.design, one.outcome) for one in result.findings.claims} == {("", "")}  # no experiment
+    assert {(claim.design, claim.outcome) for claim in result.findings.claims} == {("", "")}  # no experiment
     # whether tables add up is our question; what the text says about them is the paper's
-    checks = {one.statement for one in result.findings.claims if one.further}
+    checks = {claim.statement for claim in result.findings.claims if claim.further}
     assert {"E is the sum of KL and NS", "models are ranked by their mean score"} < checks
     assert outcomes(result, "RS-NN and DE as the top two").popitem()[1] == "not confirmed"
     assert outcomes(result, "E rises with the number of samples").popitem()[1] == "confirmed"
@@ -90,7 +94,7 @@ def test_a_misprint_changes_the_outcome(monkeypatch: pytest.MonkeyPatch) -> None
 def test_sentences_of_c25_that_its_tables_deny() -> None:
     """What the text says about its tables: six sentences that they deny, and four that they bear out."""
     result = studies()["c25-printed"].run("full")
-    found = {one.statement: one.by_print for one in result.findings.claims if not one.further}
+    found = {claim.statement: claim.by_print for claim in result.findings.claims if not claim.further}
     denied = (
         "EDL has the lowest KL for right and wrong predictions on all data sets",  # .00002 < .00006
         "on CIFAR-100 LB-BNN has the tightest deviations relative to its means",  # 1.35 against .63
@@ -129,13 +133,15 @@ def test_a_trend_in_general_is_judged_on_all_predictions() -> None:
 def test_points_on_cifar10() -> None:
     result = studies()["c25-points"].run()
     rows = {
-        one.statement.split(" on ")[0]: one.outcome
-        for one in result.findings.claims
-        if "printed digits come out" in one.statement and one.statement[:3] not in ("RS-", "EDL")
+        claim.statement.split(" on ")[0]: claim.outcome
+        for claim in result.findings.claims
+        if "printed digits come out" in claim.statement and claim.statement[:3] not in ("RS-", "EDL")
     }
     assert rows == dict.fromkeys(("SNN", "DE Avg", "DDU"), "confirmed") | {"LB-BNN Avg": "not confirmed"}
-    assert all(one.further for one in result.findings.claims if "printed digits" in one.statement)
-    corrupt = next(one for one in result.findings.claims if "about predicted distributions" in one.statement)
+    assert all(claim.further for claim in result.findings.claims if "printed digits" in claim.statement)
+    corrupt = next(
+        claim for claim in result.findings.claims if "about predicted distributions" in claim.statement
+    )
     assert "24 rows that sum to 2 to 10" in corrupt.found
     assert "0.420 ± 1.520" in corrupt.found
     assert outcomes(result, "by JS SNN is better than DE Avg").popitem()[1] == "cannot tell"
@@ -170,10 +176,14 @@ def test_points_on_digits(stand_in: Path, tmp_path: Path, monkeypatch: pytest.Mo
             expected = -np.log(np.maximum(chosen, least)).mean()
             assert scores[name, mode]["KL = E"] == pytest.approx(expected, rel=1e-9)
     assert scores["LB-BNN Avg", "exact"]["n"] == 600 - 12  # corrupt rows are left out
-    corrupt = next(one for one in result.findings.claims if "about predicted distributions" in one.statement)
+    corrupt = next(
+        claim for claim in result.findings.claims if "about predicted distributions" in claim.statement
+    )
     assert "12 rows that sum to 2 to 10" in corrupt.found
     # other predictions than those of C25: no printed row may be found again
-    printed = [one.outcome for one in result.findings.claims if "printed digits come out" in one.statement]
+    printed = [
+        claim.outcome for claim in result.findings.claims if "printed digits come out" in claim.statement
+    ]
     assert printed == ["not confirmed"] * 6
 
 
@@ -292,12 +302,12 @@ def test_a_seed_gives_the_same_numbers() -> None:
 
 def test_models_of_every_kind() -> None:
     models = digits_models(50)
-    kinds = {type(one).__name__ for one in models.models.values()}
+    kinds = {type(model).__name__ for model in models.models.values()}
     assert kinds == {"Ensemble", "Dirichlet", "Intervals", "Belief", "Point"}
-    assert all(len(one) == len(models.labels) == 50 for one in models.models.values())
+    assert all(len(model) == len(models.labels) == 50 for model in models.models.values())
     four = four_classes(models)
     assert four.labels.max() == 3
-    assert {one.n_classes for one in four.models.values()} == {4}
+    assert {model.n_classes for model in four.models.values()} == {4}
     belief = belief_of(cr.Ensemble([[[0.75, 0.25], [0.5, 0.5]]]))
     assert isinstance(belief, cr.Belief)
     # m({0}) = 0.5, m({1}) = 0.25, the rest 0.25 on both

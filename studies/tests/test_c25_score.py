@@ -60,11 +60,11 @@ def test_paper_mode_is_the_published_pipeline(closed: bool, rng: np.random.Gener
 def test_paper_mode_samples_sets(rng: np.random.Generator) -> None:
     labels = rng.integers(3, size=4)
     alpha = rng.gamma(2.0, size=(4, 3)) * 50
-    given = cr.epistemic_score(cr.Dirichlet(alpha), labels, n_samples=40)
+    scored = cr.epistemic_score(cr.Dirichlet(alpha), labels, n_samples=40)
     flat = c25.score(cr.Dirichlet(alpha), labels, n_samples=40)
     # alpha divided by its sum has lost all evidence: the set is much larger
-    assert flat.summary["imprecision"]["all"].mean > 3 * given.summary["imprecision"]["all"].mean
-    assert flat.settings["members"] == given.settings["members"] == 40
+    assert flat.summary["imprecision"]["all"].mean > 3 * scored.summary["imprecision"]["all"].mean
+    assert flat.settings["members"] == scored.settings["members"] == 40
     lower = np.full((4, 3), 0.2)
     score = c25.score(cr.Intervals(lower, lower + 0.3), labels)
     # masses .2 on single classes and .4 on all: KL = -ln(.2 + .4), NS = .4 ln 3; upper bounds are not used
@@ -75,8 +75,8 @@ def test_paper_mode_samples_sets(rng: np.random.Generator) -> None:
         [-math.log(0.5)] * 4
     )
     masses = cr.Belief([[0.5, 0.2, 0.3]] * 4, [{0}, {1, 2}, {0, 1, 2}])
-    own = c25.score(masses, labels)
-    assert own.imprecision == pytest.approx([0.2 * math.log(2) + 0.3 * math.log(3)] * 4)
+    estimate = c25.score(masses, labels)
+    assert estimate.imprecision == pytest.approx([0.2 * math.log(2) + 0.3 * math.log(3)] * 4)
 
 
 def test_a_budget_of_all_classes_alone_knows_nothing(rng: np.random.Generator) -> None:
@@ -151,10 +151,10 @@ def test_other_bases_and_divergences(rng: np.random.Generator) -> None:
 
 def test_the_scale_of_trade_offs(world: tuple[dict[str, object], np.ndarray]) -> None:
     models, labels = world
-    by_kl = {name: cr.epistemic_score(one, labels) for name, one in models.items()}
+    by_kl = {name: cr.epistemic_score(model, labels) for name, model in models.items()}
     by_js = {name: c25.by_divergence(models[name], labels, one, "js") for name, one in by_kl.items()}
     assert c25.scale_of(by_kl, by_kl) == 1.0
-    largest = [max(np.max(one.distance) for one in scores.values()) for scores in (by_js, by_kl)]
+    largest = [max(np.max(score.distance) for score in scores.values()) for scores in (by_js, by_kl)]
     assert c25.scale_of(by_js, by_kl) == pytest.approx(largest[0] / largest[1])  # C25 F.1
 
 
@@ -162,9 +162,9 @@ def test_tensors(rng: np.random.Generator) -> None:
     torch = pytest.importorskip("torch")
     probs, labels = rng.dirichlet(np.ones(4), size=(9, 3)), rng.integers(4, size=9)
     for divergence in DIVERGENCES:
-        found = c25.score(cr.Ensemble(torch.tensor(probs)), torch.tensor(labels), divergence=divergence)
+        estimate = c25.score(cr.Ensemble(torch.tensor(probs)), torch.tensor(labels), divergence=divergence)
         host = c25.score(cr.Ensemble(probs), labels, divergence=divergence)
-        assert found.total.numpy() == pytest.approx(host.total, abs=1e-12)
+        assert estimate.total.numpy() == pytest.approx(host.total, abs=1e-12)
 
 
 def test_the_budget_of_the_paper_mode_is_shared(world: tuple[dict[str, object], np.ndarray]) -> None:
@@ -181,22 +181,22 @@ def test_the_budget_of_the_paper_mode_is_shared(world: tuple[dict[str, object], 
 
 def test_stability_over_members_and_budgets(world: tuple[dict[str, object], np.ndarray]) -> None:
     models, labels = world
-    found = score_stability(models["wide"], labels)
-    assert found.n_members.tolist() == [1, 2, 4, 5]
+    stability = score_stability(models["wide"], labels)
+    assert stability.n_members.tolist() == [1, 2, 4, 5]
     whole = cr.epistemic_score(models["wide"], labels)
-    assert found.by_members[-1] == pytest.approx(float(whole))
-    assert found.members_std[-1] == 0.0
-    assert found.members_std[0] > 0.0
-    assert found.by_budget[found.budgets.index("all events")] == pytest.approx(float(whole))
-    assert found.by_budget[0] > found.by_budget[-1]  # singles only overstate what is left open
+    assert stability.by_members[-1] == pytest.approx(float(whole))
+    assert stability.members_std[-1] == 0.0
+    assert stability.members_std[0] > 0.0
+    assert stability.by_budget[stability.budgets.index("all events")] == pytest.approx(float(whole))
+    assert stability.by_budget[0] > stability.by_budget[-1]  # singles only overstate what is left open
 
 
 def test_stability_asks(world: tuple[dict[str, object], np.ndarray]) -> None:
     models, labels = world
-    found = score_stability(
+    stability = score_stability(
         models["wide"], labels, n_members=[3], budgets={"mine": [{0}, {1}, {2}]}, n_rows=50
     )
-    assert (found.n, found.budgets, found.n_members.tolist()) == (50, ("mine",), [3])
+    assert (stability.n, stability.budgets, stability.n_members.tolist()) == (50, ("mine",), [3])
     with pytest.raises(cr.InputError, match="numbers from 1 to 5"):
         score_stability(models["wide"], labels, n_members=[6])
     with pytest.raises(cr.InputTypeError, match="`n_members` must be a sequence of numbers; got 3"):
@@ -211,25 +211,25 @@ def test_stability_asks(world: tuple[dict[str, object], np.ndarray]) -> None:
 def test_stability_follows_its_measure(world: tuple[dict[str, object], np.ndarray]) -> None:
     models, labels = world
     whole = cr.epistemic_score(models["wide"], labels, measure="credal_size")
-    found = score_stability(models["wide"], labels, measure="credal_size")
-    assert found.by_members[-1] == pytest.approx(float(whole), abs=1e-12)
+    stability = score_stability(models["wide"], labels, measure="credal_size")
+    assert stability.by_members[-1] == pytest.approx(float(whole), abs=1e-12)
 
 
 def test_stability_of_infinite_scores() -> None:
-    found = score_stability([[[1.0, 0.0], [0.9, 0.1]]] * 3 + [[[1.0, 0.0]] * 2], [1] * 4)
-    assert np.isinf(found.by_members).all()
-    assert np.isnan(found.members_std).all()
+    stability = score_stability([[[1.0, 0.0], [0.9, 0.1]]] * 3 + [[[1.0, 0.0]] * 2], [1] * 4)
+    assert np.isinf(stability.by_members).all()
+    assert np.isnan(stability.members_std).all()
 
 
 def test_scores_over_members(world: tuple[dict[str, object], np.ndarray]) -> None:
     models, labels = world
-    found = score_stability(models["wide"], labels, n_repeats=2)
-    picture = over_members({"wide": found, "truth": score_stability(models["truth"], labels)})
+    stability = score_stability(models["wide"], labels, n_repeats=2)
+    picture = over_members({"wide": stability, "truth": score_stability(models["truth"], labels)})
     assert picture.columns["members"].tolist() == [1, 2, 4, 5]
     assert set(picture.columns["model"]) == {"wide"}
     assert len(picture.table().rows) == 4
-    ax = found.plot()
-    over_members(found).draw(ax, label="again")
+    ax = stability.plot()
+    over_members(stability).draw(ax, label="again")
     with pytest.raises(cr.UnsupportedError, match="needs predictions with members"):
         over_members(score_stability([[0.5, 0.5]], [0]))
     with pytest.raises(cr.InputTypeError, match="`stability` must be of type `ScoreStability`"):

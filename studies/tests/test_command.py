@@ -73,8 +73,8 @@ def test_list(credibly: Command) -> None:
     assert ran.code == 0
     assert [row["name"] for row in ran.rows] == list(STUDIES)
     assert {row["reference"] for row in ran.rows} >= {"M23 Sec. 4.1, Fig. 1", "J25 Sec. 4.1, Fig. 3"}
-    found = json.loads(credibly("study", "list", "--json").out)
-    assert [entry["name"] for entry in found["entries"]] == list(STUDIES)
+    record = json.loads(credibly("study", "list", "--json").out)
+    assert [entry["name"] for entry in record["entries"]] == list(STUDIES)
 
 
 def test_studies_are_loaded_by_their_verb_alone_and_torch_by_none_of_them() -> None:
@@ -144,11 +144,11 @@ def test_running_again_computes_nothing_and_gives_the_same(
 @pytest.mark.usefixtures("undrawn")
 def test_json_and_size(credibly: Command, tiny: Study[PowerSize], tmp_path: Path) -> None:
     ran = credibly("study", "tiny", "--size", "full", "--out", tmp_path / "full", "--json", "--quiet")
-    found = json.loads(ran.out)
+    record = json.loads(ran.out)
     assert ran.err == ""
-    assert (found["type"], found["study"], found["size"]) == ("StudyWritten", "tiny", "full")
-    assert found["table"][0]["repetitions"] == 25
-    assert {Path(path).name for path in found["files"]} == FILES
+    assert (record["type"], record["study"], record["size"]) == ("StudyWritten", "tiny", "full")
+    assert record["table"][0]["repetitions"] == 25
+    assert {Path(path).name for path in record["files"]} == FILES
 
 
 def test_a_study_without_distances_has_no_such_figure(

@@ -30,9 +30,9 @@ from credibly_studies.simulate import HistogramWorld
 
 def outcome(result: StudyResult, words: str, place: str = "") -> str:
     found = [
-        one.outcome or one.by_print
-        for one in result.findings.claims
-        if words in one.statement and place in one.place
+        claim.outcome or claim.by_print
+        for claim in result.findings.claims
+        if words in claim.statement and place in claim.place
     ]
     assert len(found) == 1, (words, found)
     return found[0]
@@ -51,9 +51,9 @@ def with_data(data_dir: Path) -> Iterator[None]:
 @pytest.mark.slow
 def test_debiased_losses() -> None:
     result = studies()["d21-fig1"].run()
-    assert {one.outcome for one in result.findings.claims} == {"confirmed"}
-    assert {one.design for one in result.findings.claims} == {"as printed", "another"}
-    statements = " ".join(one.statement for one in result.findings.claims)
+    assert {claim.outcome for claim in result.findings.claims} == {"confirmed"}
+    assert {claim.design for claim in result.findings.claims} == {"as printed", "another"}
+    statements = " ".join(claim.statement for claim in result.findings.claims)
     for words in ("expected squared loss is unbiased", "not negative", "coarse bins", "equal weights"):
         assert words in statements  # D21 Prop. 1 and 4, Sec. 3.3, App. B.1
     rows = {
@@ -104,7 +104,7 @@ def test_numerals_with_equal_means() -> None:
     rows = {row["method"]: row for row in result.table("shares").records()}
     told = rows["alpha, 5 raters, first hidden layer"]
     assert told["epistemic"] > told["aleatoric"] + 0.2
-    assert {one.design for one in result.findings.claims} == {"smaller"}
+    assert {claim.design for claim in result.findings.claims} == {"smaller"}
 
 
 def test_the_truth_of_the_worlds() -> None:
@@ -135,7 +135,7 @@ def test_alpha_in_known_worlds() -> None:
     assert outcome(result, "helps wherever raters share") == "confirmed"
     assert outcome(result, "does not degrade the metrics of the mean") == "confirmed"
     # not the paper's claims
-    assert [one.further for one in result.findings.claims] == [False, False, True, True]
+    assert [claim.further for claim in result.findings.claims] == [False, False, True, True]
     rows = {(row["mode"], row["method"]): row for row in result.table("modes").records()}
     error = "true error of disagreement"
     # alone it makes an overconfident model worse, after the temperature it repairs what is left
@@ -192,14 +192,14 @@ def test_the_gain_by_hand() -> None:
 def test_table2(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(d21_recalibrated, "PENALTIES", (10.0,))  # none is chosen by a split
     result = studies()["d21-table2"].run()
-    (alpha,) = [one for one in result.findings.claims if "predicted disagreement" in one.statement]
+    (alpha,) = [claim for claim in result.findings.claims if "predicted disagreement" in claim.statement]
     assert int(alpha.found.split()[1]) >= 6  # of 8: after ts, vs and ms on both data sets
     assert (
         alpha.outcome == "not confirmed"
     )  # raw networks of ChaosNLI predict too little disagreement already
-    scaling = [one for one in result.findings.claims if "vector scaling" in one.statement]
+    scaling = [claim for claim in result.findings.claims if "vector scaling" in claim.statement]
     assert [one.outcome for one in scaling if one.found.startswith("ChaosNLI")] == ["confirmed"]
-    assert all(one.further for one in result.findings.claims if "sampled predictions" in one.statement)
+    assert all(claim.further for claim in result.findings.claims if "sampled predictions" in claim.statement)
     rows = {
         (row["data"], row["predictions"], row["method"]): row for row in result.table("methods").records()
     }

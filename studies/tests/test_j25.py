@@ -30,13 +30,13 @@ def _data(n: int = 60) -> tuple[np.ndarray, np.ndarray]:
 @pytest.mark.slow
 def test_j25_uses_a_network_and_kde() -> None:
     assert credal_test(*_data(12), rng=0).n == 6  # too few to stop early
-    found = credal_test(*_data(), rng=0)
-    assert found.statistic_name == "kde_ce"
-    assert found.n_resamples == 100
-    assert found.settings["learner"]["name"] == "neural"
-    assert tuple(found.settings["learner"]["hidden"]) == (16, 16, 16)
-    assert found.settings["split"] == 0.5
-    assert any("Algorithm 1 of J25" in note for note in found.notes)
+    result = credal_test(*_data(), rng=0)
+    assert result.statistic_name == "kde_ce"
+    assert result.n_resamples == 100
+    assert result.settings["learner"]["name"] == "neural"
+    assert tuple(result.settings["learner"]["hidden"]) == (16, 16, 16)
+    assert result.settings["split"] == 0.5
+    assert any("Algorithm 1 of J25" in note for note in result.notes)
 
 
 @pytest.mark.slow
@@ -44,12 +44,12 @@ def test_j25_uses_a_network_and_kde() -> None:
     ("statistic", "score"), [("kl_ce", "log_loss"), ("kde_ce", "brier"), ("mmd_ce", "brier")]
 )
 def test_j25_trains_with_the_error_it_tests(statistic: str, score: str) -> None:
-    found = credal_test(*_data(24), statistics=statistic, n_resamples=9, rng=0)
-    learner = found.settings["learner"]
+    result = credal_test(*_data(24), statistics=statistic, n_resamples=9, rng=0)
+    learner = result.settings["learner"]
     assert learner["score"] == score  # J25 Table 1 and E.2: log loss with CE_KL, Brier with CE_2
     assert list(learner["penalty"]) == [statistic]
-    assert found.settings["resample"] == "instances"  # Algorithm 1, line 6
-    assert found.n == 12
+    assert result.settings["resample"] == "instances"  # Algorithm 1, line 6
+    assert result.n == 12
 
 
 @pytest.fixture(scope="module")
@@ -77,7 +77,9 @@ def test_four_errors_and_three_tests_in_every_world(fig3: StudyResult, fig4: Stu
         for study in studies.values():
             assert study.null[study.worlds.index(control)] is (found is fig4)
             assert {"H0,1", "H0,2"} < set(study.worlds)
-        assert len(found.to_dict()["tables"]["curves"]) == 6 * sum(len(one.tests) for one in studies.values())
+        assert len(found.to_dict()["tables"]["curves"]) == 6 * sum(
+            len(study.tests) for study in studies.values()
+        )
 
 
 def best(world: World, data_sets: int) -> Share:
@@ -137,8 +139,8 @@ def test_claims_follow_the_curves() -> None:
     seen = {("H1,1", f"{way}, {name}"): 0.99 for way in ("J25", "mean") for name in ERRORS}
     assert of(fig3_claims, "almost no type II error", seen) == "confirmed"
     others = {
-        (f"H1, delta {one}", f"J25, {name}"): 0.9
-        for one in (0.01, 0.1, 0.2)
+        (f"H1, delta {number}", f"J25, {name}"): 0.9
+        for number in (0.01, 0.1, 0.2)
         for name in ERRORS
         if name != "CE_k"
     }
@@ -149,7 +151,7 @@ def test_claims_follow_the_curves() -> None:
 def test_ties_decide_nothing() -> None:
     """J25 Fig. 4: where mean, learned weights and M23 all reject everything, none has the most power."""
     ways = [f"{way}, {name}" for way in ("mean", "J25", "M23") for name in ERRORS]
-    tied = {(f"H1, delta {one}", test): 1.0 for one in (0.01, 0.1, 0.2) for test in ways}
+    tied = {(f"H1, delta {number}", test): 1.0 for number in (0.01, 0.1, 0.2) for test in ways}
     for words in ("the mean has the highest power", "more power than the test of M23"):
         assert outcome(fig4_claims(Told(tied)), words) == "cannot tell"
     one = tied | {("H1, delta 0.01", "M23, CE_KL"): 0.5}  # one cell that decides is enough

@@ -35,7 +35,7 @@ def test_an_interval_decides_where_it_lies_on_one_side() -> None:
     )
     assert above(None) == below(None) == "cannot tell"
     assert above((np.nan, np.nan)) == "cannot tell"
-    assert [denied(one) for one in ("confirmed", "not confirmed", "cannot tell")] == [
+    assert [denied(name) for name in ("confirmed", "not confirmed", "cannot tell")] == [
         "not confirmed",
         "confirmed",
         "cannot tell",
@@ -63,7 +63,7 @@ def test_few_runs_have_students_interval() -> None:
     assert student_interval(np.array([1.0])) is None
     rng = np.random.default_rng(0)
     draws = rng.normal(size=(4000, 10))
-    holds_zero = [ends[0] <= 0 <= ends[1] for ends in (student_interval(one, 0.9) for one in draws) if ends]
+    holds_zero = [ends[0] <= 0 <= ends[1] for ends in (student_interval(draw, 0.9) for draw in draws) if ends]
     assert np.mean(holds_zero) == pytest.approx(0.9, abs=0.015)  # the normal one: 0.866
 
 

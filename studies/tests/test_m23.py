@@ -49,12 +49,12 @@ def _data(n: int = 60) -> tuple[np.ndarray, np.ndarray]:
 
 @pytest.mark.parametrize(("statistic", "n_bins"), [(None, 5), ("classwise_ece", 10), ("confidence_ece", 10)])
 def test_m23_sets_bins_and_replicates(statistic: str | None, n_bins: int) -> None:
-    found = credal_test(*_data(), rng=0, **({} if statistic is None else {"statistics": statistic}))
-    assert found.n_resamples == 100
-    assert found.settings["n_bins"] == n_bins
-    assert found.statistic_name == (statistic or "hosmer_lemeshow")
-    assert any("Algorithm 1 of M23" in note for note in found.notes)
-    assert found.details.weights.shape == (3,)
+    result = credal_test(*_data(), rng=0, **({} if statistic is None else {"statistics": statistic}))
+    assert result.n_resamples == 100
+    assert result.settings["n_bins"] == n_bins
+    assert result.statistic_name == (statistic or "hosmer_lemeshow")
+    assert any("Algorithm 1 of M23" in note for note in result.notes)
+    assert result.details.weights.shape == (3,)
 
 
 def test_settings_of_the_caller_win_over_those_of_m23() -> None:
@@ -135,7 +135,7 @@ def test_the_scenarios_are_drawn_with_their_truth() -> None:
     assert list(pictures) == ["setup-s1", "setup-s2", "setup-s3"]
     stars = {}
     for name, draw in pictures.items():
-        (line,) = [one for one in draw().axes[0].get_lines() if one.get_label() == "observed"]
+        (line,) = [line for line in draw().axes[0].get_lines() if line.get_label() == "observed"]
         stars[name] = tuple(float(one) for one in line.get_xydata()[0])
     assert len(set(stars.values())) == 3  # in the set, towards the closest corner, towards a random one
 
@@ -159,7 +159,7 @@ def test_nothing_is_seen_at_five_per_cent_that_the_curves_show() -> None:
     record = json.loads((RESULTS / "m23-fig2" / "result.json").read_text(encoding="utf-8"))
     rates = Rates.read(record["tables"]["curves"])
     tests = [searched_weights(name) for name in BINNED]
-    assert all(larger(rates.of("S1", one), rates.of("S1, u = 0.1", one)) == "cannot tell" for one in tests)
+    assert all(larger(rates.of("S1", test), rates.of("S1, u = 0.1", test)) == "cannot tell" for test in tests)
     (claim,) = fig2_claims(rates, "", ", u = 0.1")
     assert claim.outcome == "confirmed"
 
@@ -185,15 +185,15 @@ def test_forty_data_sets_do_not_show_that_members_change_nothing() -> None:
 def test_appendix(name: str, suffix: str, m: int, k: int, u: float) -> None:
     one = CONFIDENCE[0]  # figure 1 runs the others
     fewer = cheaper(name, often=[given_weights(one)], never=[key for key in SEARCHED if one not in key])
-    found = dataclasses.replace(fewer, small=PowerSize(60, 1, 1)).run("small")
-    studies = studies_of(found)
+    ran = dataclasses.replace(fewer, small=PowerSize(60, 1, 1)).run("small")
+    studies = studies_of(ran)
     assert studies["power"].worlds == ("S1", *(f"{scenario}{suffix}" for scenario in ("S1", "S2", "S3")))
     for world, scenario in zip(studies["power"].worlds[1:], ("S1", "S2", "S3"), strict=True):
         made = EnsembleWorld(scenario, n_members=m, n_classes=k, spread=u)  # type: ignore[arg-type]
         assert studies["power"].settings["worlds"][world] == made.settings()
-    claims = [claim for claim in found.findings.claims if not claim.further]
-    assert [claim.place for claim in claims] == [found.reference, "M23 Sec. 4.1, App. B, Figs. 2-4"]
-    assert len(found.findings.claims) - len(claims) == 4  # what the text says about Fig. 1 alone
+    claims = [claim for claim in ran.findings.claims if not claim.further]
+    assert [claim.place for claim in claims] == [ran.reference, "M23 Sec. 4.1, App. B, Figs. 2-4"]
+    assert len(ran.findings.claims) - len(claims) == 4  # what the text says about Fig. 1 alone
 
 
 def test_a_credal_test_is_told_apart_by_its_settings() -> None:
@@ -254,12 +254,12 @@ def test_bootstrapped_instances_lower_the_classwise_error(n_classes: int, most: 
 @pytest.mark.slow
 def test_printed_tables_are_judged_with_perfect_predictors() -> None:
     for name in ("m23-printed", "j25-printed"):
-        found = STUDIES[name].run("small")
-        assert [table.name for table in found.findings.tables] == ["printed", "perfect"]
+        ran = STUDIES[name].run("small")
+        assert [table.name for table in ran.findings.tables] == ["printed", "perfect"]
         # no outcome without an experiment: only what perfect predictors are asked about has one
-        assert [bool(claim.outcome) for claim in found.findings.claims].count(True) == 1
-        assert all(claim.by_print for claim in found.findings.claims)
-        rows = found.table("perfect").records()
+        assert [bool(claim.outcome) for claim in ran.findings.claims].count(True) == 1
+        assert all(claim.by_print for claim in ran.findings.claims)
+        rows = ran.table("perfect").records()
         many = rows[-1]
         assert many["rejected, instances bootstrapped"] == many["data sets"]  # all perfect ones are rejected
 

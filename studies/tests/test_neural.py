@@ -129,14 +129,14 @@ def test_a_network_learns_a_gating(score: str) -> None:
     seen: list[tuple[int, int]] = []
     learner = NeuralLearner(score=score, max_epochs=80)
     settings = {"learner": learner, "split": 0.5, "n_resamples": 19, "rng": 0}
-    found = cr.hypotests.weights_test(
+    result = cr.hypotests.weights_test(
         ensemble, labels, features=x, progress=lambda *pair: seen.append(pair), **settings
     )
-    assert np.abs(found.details.weights[:, 0] - (x > 0)).mean() < 0.15
-    assert found.pvalue == cr.hypotests.weights_test(ensemble, labels, features=x, **settings).pvalue
-    assert any("epochs" in note for note in found.notes)
+    assert np.abs(result.details.weights[:, 0] - (x > 0)).mean() < 0.15
+    assert result.pvalue == cr.hypotests.weights_test(ensemble, labels, features=x, **settings).pvalue
+    assert any("epochs" in note for note in result.notes)
     assert seen
-    np.testing.assert_allclose(found.details.combine(ensemble, features=x).probs.sum(axis=1), 1.0)
+    np.testing.assert_allclose(result.details.combine(ensemble, features=x).probs.sum(axis=1), 1.0)
 
 
 @pytest.fixture

@@ -132,7 +132,7 @@ def test_the_gap_is_seen_by_members(quadratic: StudyResult) -> None:
     assert alone["sharpness, median"] < ensemble[1] / 3  # printed: .001 and .396
     assert alone["p, median"] > 0.9  # printed: 1.0
     assert rows["MC dropout", "in the gap"]["sharpness, printed"] == 1.319
-    assert {one.design for one in quadratic.findings.claims} == {"smaller"}
+    assert {claim.design for claim in quadratic.findings.claims} == {"smaller"}
 
 
 def test_printed_tables_of_checks() -> None:
@@ -157,9 +157,9 @@ def test_printed_pvalues_of_corrupted_images_fit_the_printed_counts() -> None:
     assert len(PVALUES) == 52
     for check, rows in p21_printed.TABLE_4.items():
         for model, counts in rows.items():
-            own = {"MC dropout": "dropout"}.get(model, model)
+            value = {"MC dropout": "dropout"}.get(model, model)
             for severity, passed in enumerate(counts, start=1):
-                surely = surely_passed(own, check, severity)
+                surely = surely_passed(value, check, severity)
                 assert surely <= passed
                 assert passed - surely <= 9  # rounded ones, and rows that the text does not have
     assert PVALUES["zoom blur", "Bayesian"]["ECE"] == (0.71, 0.29, 0.55, 0.92, 1.0)
@@ -317,14 +317,14 @@ def test_the_line_of_the_study_is_that_of_least_squares(
     monkeypatch.setenv("CREDIBLY_DATA", str(stand_in))
     monkeypatch.setattr(p21_uci, "MODELS", ("Bayesian ridge",))
     size = UciSize(("yacht",), splits=2, draws=1, steps=1, replicates=39)
-    found = dataclasses.replace(UCI, small=size).run()
+    ran = dataclasses.replace(UCI, small=size).run()
     splits, squares = splits_of("yacht", 2), []
     for x, y, new, labels in zip(splits.train_x, splits.train_y, splits.test_x, splits.test_y, strict=True):
         line = np.linalg.lstsq(np.column_stack([np.ones(222), x]), y, rcond=None)[0]
         squares.append(((labels - np.column_stack([np.ones(31), new]) @ line) ** 2).mean())
-    (errors,) = found.table("models").records()
+    (errors,) = ran.table("models").records()
     assert errors["MSE"] == pytest.approx(np.mean(squares), rel=0.05)  # ridge shrinks a little
-    rows = found.table("failures").records()
+    rows = ran.table("failures").records()
     assert {row["hypothesis"] for row in rows} == {"both (one member)"}
     # passes are what does not fail, by the printed rule
     (picp,) = [row for row in rows if row["check"] == "Interval coverage"]

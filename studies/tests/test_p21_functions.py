@@ -24,8 +24,8 @@ LABELS = MEAN[:, 0] + RNG.normal(size=N)
 def test_functions_of_members() -> None:
     x = np.array([3.0, 1.0, 2.0])
     slopes = np.array([-1.0, 0.0, 1.0, 2.0])
-    given = cr.Gaussian(x[:, None] * slopes, np.full((3, 4), 0.5))
-    found = member_functions(given, x, x=x, n_functions=2, level=0.8, rng=1)
+    gaussian = cr.Gaussian(x[:, None] * slopes, np.full((3, 4), 0.5))
+    found = member_functions(gaussian, x, x=x, n_functions=2, level=0.8, rng=1)
     assert found.x.tolist() == [1.0, 2.0, 3.0]
     assert found.labels.tolist() == [1.0, 2.0, 3.0]
     assert np.allclose(found.centre, found.x[:, None] * slopes[found.members])
@@ -57,8 +57,8 @@ def test_functions_of_members_are_refused(given, x, settings: dict, message: str
 
 def test_a_picture_of_functions() -> None:
     x = np.linspace(-1, 1, 9)
-    given = cr.Gaussian(x[:, None] * np.array([-1.0, 1.0]), np.full((9, 2), 0.2))
-    functions = member_functions(given, x, x=x, rng=0)
+    gaussian = cr.Gaussian(x[:, None] * np.array([-1.0, 1.0]), np.full((9, 2), 0.2))
+    functions = member_functions(gaussian, x, x=x, rng=0)
     picture = functions_picture(functions)
     inside = np.mean((x >= functions.total_low) & (x <= functions.total_high))
     assert f"contains {100 * inside:.3g} % of the labels" in picture.finding
@@ -114,10 +114,10 @@ def test_what_the_check_of_one_label_refuses() -> None:
 
 def test_one_label_of_rows_in_chunks() -> None:
     rng = np.random.default_rng(2)
-    given, labels = cr.Gaussian(rng.normal(size=600), rng.uniform(0.5, 2, size=600)), rng.normal(size=600)
-    rows = cr.scan(given, labels, chunk_rows=91)
+    gaussian, labels = cr.Gaussian(rng.normal(size=600), rng.uniform(0.5, 2, size=600)), rng.normal(size=600)
+    rows = cr.scan(gaussian, labels, chunk_rows=91)
     whole, cut = (
-        observation_check(given, labels, instance=400),
+        observation_check(gaussian, labels, instance=400),
         observation_check(rows, instance=400),
     )
     assert differences(whole.to_dict(), cut.to_dict()) == []

@@ -43,7 +43,7 @@ def test_the_counts_on_the_page_are_those_of_the_records(paper: str) -> None:
     tested = {(claim.place, claim.statement) for claim in claims if claim.outcome}
     assert cells[1:3] == [str(len(named)), str(len(tested))]
     printed = {(claim.place, claim.statement): claim.by_print for claim in claims if claim.by_print}
-    counts = [list(printed.values()).count(one) for one in ("confirmed", "not confirmed", "cannot tell")]
+    counts = [list(printed.values()).count(name) for name in ("confirmed", "not confirmed", "cannot tell")]
     assert cells[3] == " / ".join(map(str, counts))
 
 

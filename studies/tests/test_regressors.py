@@ -85,10 +85,10 @@ def test_splits_are_in_units_of_their_training_part(line: tuple[object, np.ndarr
 def test_ridge_finds_the_line_and_its_noise(line: tuple[object, np.ndarray]) -> None:
     splits, _ = line
     arrays = ridge(splits)
-    given = predictions({key: values[0] for key, values in arrays.items()})
+    predicted = predictions({key: values[0] for key, values in arrays.items()})
     # noise 0.5 of a target that spreads by 2.06
-    assert float(cr.rmse(given, splits.test_y[0])) < 0.3
-    assert 0.9 <= float(cr.picp(given, splits.test_y[0], level=0.95)) <= 0.99
+    assert float(cr.rmse(predicted, splits.test_y[0])) < 0.3
+    assert 0.9 <= float(cr.picp(predicted, splits.test_y[0], level=0.95)) <= 0.99
 
 
 @pytest.mark.slow
@@ -101,12 +101,12 @@ def test_every_network_finds_the_line_and_its_noise(name: str, line: tuple[objec
     assert own.learning_rate == 1e-2  # the other learns nothing
     arrays = network.says(layers, splits.test_x, 100, own.dropout, generator)
     for split in range(2):
-        given = predictions({key: values[split] for key, values in arrays.items()})
+        predicted = predictions({key: values[split] for key, values in arrays.items()})
         labels = splits.test_y[split]
-        assert float(cr.rmse(given, labels)) < 0.35  # a mean alone would give 1
-        covered = float(cr.picp(given, labels, level=0.95))
+        assert float(cr.rmse(predicted, labels)) < 0.35  # a mean alone would give 1
+        covered = float(cr.picp(predicted, labels, level=0.95))
         if name == "MC dropout":
             assert covered < 0.7  # its passes have no noise
         else:
             assert 0.8 <= covered <= 0.99
-    assert given.n_members == (100 if name == "MC dropout" else 1)
+    assert predicted.n_members == (100 if name == "MC dropout" else 1)

@@ -147,12 +147,12 @@ PERFECT = {"classes": 100, "data sets": 6, "rejected, instances bootstrapped": 6
 @pytest.mark.slow
 def test_a_published_set_has_two_parts(any_data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CREDIBLY_DATA", str(any_data_dir))
-    given = real_set(SNLI, "", 300)
-    assert (given.validation.n_members, given.test.n_classes) == (5, 3)
-    assert len(given.validation) == given.validation_labels.size == 300
-    mean = np.asarray(given.test.probs).mean(axis=1)
+    sets = real_set(SNLI, "", 300)
+    assert (sets.validation.n_members, sets.test.n_classes) == (5, 3)
+    assert len(sets.validation) == sets.validation_labels.size == 300
+    mean = np.asarray(sets.test.probs).mean(axis=1)
     # SNLI, dev: 0.9226, as its README says; ours, first part: 0.9433 by scikit-learn (other_numbers.json)
-    assert 0.9 < (mean.argmax(axis=1) == given.test_labels).mean() < 0.96
+    assert 0.9 < (mean.argmax(axis=1) == sets.test_labels).mean() < 0.96
 
 
 @pytest.mark.slow

@@ -22,8 +22,8 @@ def test_lattice() -> None:
 
 def test_local_error_by_a_loop() -> None:
     probs, labels = oracle.example(25, 3)
-    found = error_over_simplex(probs, labels, bandwidth=0.1, n_steps=5)
-    for point, value, support in zip(found.points, found.values, found.support, strict=True):
+    lowest = error_over_simplex(probs, labels, bandwidth=0.1, n_steps=5)
+    for point, value, support in zip(lowest.points, lowest.values, lowest.support, strict=True):
         density = np.array([dirichlet.pdf(point, row / 0.1 + 1) for row in probs])
         weights = density / density.sum()
         estimate = weights @ np.eye(3)[labels]
@@ -36,8 +36,8 @@ def test_local_error_is_large_where_labels_are_wrong() -> None:
     probs = rng.dirichlet(np.ones(3), size=2000)
     labels = oracle.drawn(probs, rng)
     labels[probs[:, 0] > 0.6] = 1  # sure of class 0, and wrong
-    found = error_over_simplex(probs, labels, bandwidth=0.05, n_steps=12)
-    worst = found.points[int(np.argmax(found.values))]
+    lowest = error_over_simplex(probs, labels, bandwidth=0.05, n_steps=12)
+    worst = lowest.points[int(np.argmax(lowest.values))]
     assert worst[0] > 0.6
 
 
@@ -45,11 +45,11 @@ def test_weights_map_is_the_statistic_of_every_mean() -> None:
     members = np.random.default_rng(1).dirichlet(np.ones(4), size=(30, 3))
     labels = members[:, 2].argmax(axis=1)
     for name in ("skce", "kde_ce", "brier"):
-        found = error_over_weights(members, labels, statistic=name, n_steps=3)
+        lowest = error_over_weights(members, labels, statistic=name, n_steps=3)
         settled = cr.statistics.registered()[name].bind(members.mean(axis=1)).statistic
-        expected = [float(settled(np.einsum("m,nmk->nk", w, members), labels)) for w in found.points]
-        np.testing.assert_allclose(found.values, expected, rtol=1e-9)
-    assert found.smallest.tolist() == [0, 0, 1]  # member 2 wrote the labels
+        expected = [float(settled(np.einsum("m,nmk->nk", w, members), labels)) for w in lowest.points]
+        np.testing.assert_allclose(lowest.values, expected, rtol=1e-9)
+    assert lowest.smallest.tolist() == [0, 0, 1]  # member 2 wrote the labels
 
 
 def test_maps_from_torch() -> None:

@@ -35,7 +35,7 @@ def mean_of_draws(size: Draws, run: Run) -> Findings:
     table = StudyTable(
         "means", "Means", ("n", "mean", "interval"), [(size.n, mean, (mean - half, mean + half))]
     )
-    long = StudyTable("squares", "Squares", ("square",), [(one,) for one in squares], on_page=False)
+    long = StudyTable("squares", "Squares", ("square",), [(square,) for square in squares], on_page=False)
     outcome = "confirmed" if mean - half < 0.5 < mean + half else "not confirmed"
     return Findings((table, long), (Claim("X99 Fig. 1", "the mean is a|half", ".5", f"{mean:.2f}", outcome),))
 
@@ -97,10 +97,10 @@ def test_a_study_can_judge_its_tables_as_they_are_kept() -> None:
 
 
 def test_the_seed_alone_decides() -> None:
-    one, other = STUDY.run(rng=3).to_dict(), STUDY.run(rng=4).to_dict()
-    assert one["tables"]["means"] != other["tables"]["means"]
+    record, other = STUDY.run(rng=3).to_dict(), STUDY.run(rng=4).to_dict()
+    assert record["tables"]["means"] != other["tables"]["means"]
     with ThreadPoolExecutor(2) as pool:
-        assert STUDY.run(rng=3, engine=pool).to_dict() == one
+        assert STUDY.run(rng=3, engine=pool).to_dict() == record
 
 
 def test_progress_counts_tasks() -> None:

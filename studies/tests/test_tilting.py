@@ -40,14 +40,14 @@ def test_members_may_change_places(with_features: bool) -> None:
     probs, order = world.predictions.probs, [2, 0, 3, 1]
     features = world.features if with_features else None
     settings = {"learner": TiltingLearner(), "n_resamples": 9, "cv": 2, "rng": 0}
-    one = cr.hypotests.weights_test(probs, world.labels, features=features, **settings)
+    result = cr.hypotests.weights_test(probs, world.labels, features=features, **settings)
     two = cr.hypotests.weights_test(probs[:, order], world.labels, features=features, **settings)
-    np.testing.assert_allclose(two.details.weights, one.details.weights[:, order], atol=1e-6)
+    np.testing.assert_allclose(two.details.weights, result.details.weights[:, order], atol=1e-6)
     some = world.features[:9] if with_features else None
-    found = one.details.combine(probs[:9], features=some)
+    found = result.details.combine(probs[:9], features=some)
     again = two.details.combine(probs[:9, order], features=some)
     np.testing.assert_allclose(again.probs, found.probs, atol=1e-6)
-    assert two.pvalue == one.pvalue
+    assert two.pvalue == result.pvalue
 
 
 def test_one_seed_one_pvalue_on_torch() -> None:

@@ -109,7 +109,9 @@ class Chromium:
     def wait_for(self, method: str, session: str) -> None:
         """Wait until an event of this page has come."""
         deadline = time.monotonic() + TIMEOUT
-        while not any(one["method"] == method and one.get("sessionId") == session for one in self.events):
+        while not any(
+            event["method"] == method and event.get("sessionId") == session for event in self.events
+        ):
             self.events.append(self._next(deadline))
 
     def _next(self, deadline: float) -> dict[str, Any]:
@@ -210,7 +212,7 @@ class Page:
 
     @property
     def events(self) -> list[dict[str, Any]]:
-        return [one for one in self._browser.events if one.get("sessionId") == self._session]
+        return [event for event in self._browser.events if event.get("sessionId") == self._session]
 
     def complaints(self) -> list[str]:
         """Errors and warnings of the console, exceptions, and what the content policy refused."""

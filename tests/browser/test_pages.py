@@ -102,7 +102,7 @@ def test_every_text_can_be_read(look: dict[str, Any], opened: Page) -> None:
     paper = opened.evaluate("getComputedStyle(document.body).backgroundColor")
     opened.evaluate(every.format("false"))
     assert len(texts) > 90
-    assert [one for one in texts if one["ratio"] < ENOUGH] == []
+    assert [text for text in texts if text["ratio"] < ENOUGH] == []
     light = look != {"dark": True}
     assert (paper == "rgb(255, 255, 255)") == light
 

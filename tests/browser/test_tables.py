@@ -15,9 +15,9 @@ pytestmark = pytest.mark.browser
 
 
 def column(page: Page, heading: str) -> dict[str, Any]:
-    found = page.evaluate(f"({COLUMN})({json.dumps(heading)})")
-    assert isinstance(found, dict)
-    return found
+    evaluation = page.evaluate(f"({COLUMN})({json.dumps(heading)})")
+    assert isinstance(evaluation, dict)
+    return evaluation
 
 
 def button(heading: str) -> str:

@@ -51,7 +51,7 @@ def page_of(path: Path) -> tuple[str, dict[str, Any]]:
     """What makes a page again, and its results without the record of that."""
     text = path.read_text(encoding="utf-8")
     (again,), (results,) = AGAIN.findall(text), RESULTS.findall(text)
-    found = json.loads(results)
+    record = json.loads(results)
     for name in (
         "call",
         "command",
@@ -59,8 +59,8 @@ def page_of(path: Path) -> tuple[str, dict[str, Any]]:
         "digests",
         "paths",
     ):  # notes of reading come another way in Python
-        found["source"].pop(name, None)
-    return unescape(again), found
+        record["source"].pop(name, None)
+    return unescape(again), record
 
 
 REMARKS = {"notes", "warnings", "source"}
@@ -131,8 +131,8 @@ ARRAYS: list[dict[str, Any]] = [
 @pytest.mark.usefixtures("without_pictures")
 @pytest.mark.parametrize("keywords", ARRAYS, ids=", ".join)
 def test_python_lines_make_the_report_of_arrays_again(keywords: dict[str, Any], folder: Path) -> None:
-    held = np.load("sharp.npz")
-    given = {"predictions": held["probs"], "labels": held["y"]}
+    data = np.load("sharp.npz")
+    given = {"predictions": data["probs"], "labels": data["y"]}
     first = cr.evaluate(**given, n_resamples=39, progress=None, **keywords)
     first.report("report.html")
     again, results = page_of(folder / "report.html")

@@ -271,10 +271,10 @@ def test_every_verb_speaks_json(folder: Path, capsys: pytest.CaptureFixture[str]
 
 def test_without_arguments_the_help_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([]) == 0
-    shown = capsys.readouterr().out
+    out = capsys.readouterr().out
     names = (*VERBS, *verbs.GROUPS)
-    assert all(re.search(rf"^  {name} ", shown, flags=re.MULTILINE) for name in names)
-    assert "..." not in shown.partition("Commands")[2]  # no summary is cut
+    assert all(re.search(rf"^  {name} ", out, flags=re.MULTILINE) for name in names)
+    assert "..." not in out.partition("Commands")[2]  # no summary is cut
 
 
 @pytest.mark.parametrize(

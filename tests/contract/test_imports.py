@@ -43,10 +43,10 @@ def loaded() -> dict[str, list[str]]:
     """The modules that are loaded after each step."""
     report = "told[{step!r}] = sorted(sys.modules)"
     steps = "\n".join(f"{line}\n{report.format(step=step)}" for step, line in STEPS.items())
-    found: dict[str, list[str]] = json.loads(
+    record: dict[str, list[str]] = json.loads(
         run(f"import json, sys\ntold = {{}}\n{steps}\nprint(json.dumps(told))")
     )
-    return found
+    return record
 
 
 @pytest.mark.parametrize("name", [*EXTRAS, *SLOW])

@@ -46,7 +46,7 @@ def test_the_table_is_what_the_statistic_does(name: str) -> None:
 
 def test_the_calibration_test_says_that_it_drew_single_labels() -> None:
     counts = cr.LabelCounts([[2, 1], [0, 3]])
-    found = cr.calibration_test([[0.7, 0.3], [0.4, 0.6]], counts, n_resamples=9, rng=0)
-    assert any("one label per instance was tested" in note for note in found.notes)
+    result = cr.calibration_test([[0.7, 0.3], [0.4, 0.6]], counts, n_resamples=9, rng=0)
+    assert any("one label per instance was tested" in note for note in result.notes)
     single = cr.calibration_test([[0.7, 0.3], [0.4, 0.6]], counts.draw(rng=0), n_resamples=9)
     assert not any("one label per instance" in note for note in single.notes)

@@ -257,8 +257,8 @@ def test_weights_beside_files_and_arrays(tmp_path: Path) -> None:
     whole = cr.brier(ensemble(np.asarray, True), cases.LABELS).value
     plain = cr.Ensemble(cases.MEMBERS)
     table = cr.save(tmp_path / "members.csv", plain, cases.LABELS)
-    told = cr.load(table, member_weights=WEIGHTS.tolist())
-    assert cr.brier(told).value == pytest.approx(whole, rel=1e-12)
+    data = cr.load(table, member_weights=WEIGHTS.tolist())
+    assert cr.brier(data).value == pytest.approx(whole, rel=1e-12)
     array = cr.save(tmp_path / "members.npy", plain, cases.LABELS)
     words: dict[str, Any] = {"member_axis": 1, "member_weights": WEIGHTS.tolist(), "engine": "serial"}
     for source, labels in ((array, tmp_path / "members-labels.npy"), (cases.MEMBERS, cases.LABELS)):

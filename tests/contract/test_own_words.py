@@ -34,7 +34,8 @@ def test_a_model_may_be_called_trade_off() -> None:
     assert _imprecision(comparison)["findings"] == comparison.tradeoff_findings
     assert comparison.findings[-len(comparison.tradeoff_findings) :] == comparison.tradeoff_findings
     assert all(
-        "at trade-off" in one.lower() or "From trade-off" in one for one in comparison.tradeoff_findings
+        "at trade-off" in finding.lower() or "From trade-off" in finding
+        for finding in comparison.tradeoff_findings
     )
 
 
@@ -43,7 +44,7 @@ def test_the_best_is_not_found_by_its_words() -> None:
     probs = np.array([[0.9, 0.1], [0.2, 0.8], [0.8, 0.2], [0.3, 0.7]] * 10)
     labels = probs.argmax(axis=1)
     numbers = cr.compare({"best": 1 - probs, "behind": probs}, labels, n_resamples=100).leading()
-    assert {model: one["Accuracy"].is_best for model, one in numbers.items()} == {
+    assert {model: number["Accuracy"].is_best for model, number in numbers.items()} == {
         "behind": True,
         "best": False,
     }
@@ -56,9 +57,9 @@ def test_an_audit_of_classes_with_names_of_measures(name: str) -> None:
     groups = np.repeat(["a", "b"], 150)
     labels = np.where(groups == "a", 0, rng.integers(3, size=300))
     data = cr.Dataset(cr.Point(probs), labels, classes=("x", "y", name), groups=groups)
-    found = cr.audit(data, n_resamples=99)
+    audited = cr.audit(data, n_resamples=99)
     (one,) = (
-        group for group in found.groups if group.group == "group a" and group.measure == f"class {name}"
+        group for group in audited.groups if group.group == "group a" and group.measure == f"class {name}"
     )
     assert one.words.startswith(f"class {name} occurs 40.0 points less often")  # 0 % instead of 40 %
 
@@ -81,12 +82,14 @@ def test_features_may_be_called_by_each_others_numbers() -> None:
     labels = rng.integers(3, size=80)
     details = cr.hypotests.witness_test(sets, labels, rng=0).details
     space = rng.normal(size=(80, 2)) * [1.0, 1e-9]
-    found = details.regions(sets, labels, space=space, names=("feature 1", "feature 0"), n_resamples=19)
+    worst_regions = details.regions(
+        sets, labels, space=space, names=("feature 1", "feature 0"), n_resamples=19
+    )
     plain = details.regions(sets, labels, space=space, n_resamples=19)
-    assert found.columns == ("feature 1", "feature 0")
+    assert worst_regions.columns == ("feature 1", "feature 0")
     swapped = {"feature 0": "feature 1", "feature 1": "feature 0"}
-    for own, other in zip(found.regions, plain.regions, strict=True):
-        assert own == " and ".join(f"{swapped[part[:9]]}{part[9:]}" for part in other.split(" and "))
+    for region, other in zip(worst_regions.regions, plain.regions, strict=True):
+        assert region == " and ".join(f"{swapped[part[:9]]}{part[9:]}" for part in other.split(" and "))
     with pytest.raises(cr.InputError, match="must name each of the 2 columns"):
         details.regions(sets, labels, space=space, names=("a",), n_resamples=19)
 
@@ -98,10 +101,10 @@ def _searches(tree: ast.AST) -> list[int]:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
             asks = node.func.attr in ("startswith", "endswith", "removeprefix")
             texts = [one.value for one in ast.walk(node) if isinstance(one, ast.Constant)]
-            found += [node.lineno] * (asks and any(isinstance(one, str) and " " in one for one in texts))
+            found += [node.lineno] * (asks and any(isinstance(text, str) and " " in text for text in texts))
             swaps = node.func.attr == "replace" and node.args and isinstance(node.args[0], ast.Constant)
             found += [node.lineno] * bool(swaps and " " in str(node.args[0].value).strip())
-        if isinstance(node, ast.Import) and any(one.name == "re" for one in node.names):
+        if isinstance(node, ast.Import) and any(name.name == "re" for name in node.names):
             found.append(node.lineno)
     return found
 

@@ -56,7 +56,7 @@ def originals(tmp_path: Path, tool: ModuleType) -> Path:
                 for row in range(4)
             ]
             rows = rows[::-1] if member == 3 else rows  # instances are found by their name, not their place
-            text = "".join(json.dumps(one) + "\n" for one in rows)
+            text = "".join(json.dumps(row) + "\n" for row in rows)
             path(tool.DISAGREEMENT, f"data/predictions/SNLI_{part}_{name}.json").write_text(text)
     rated = [
         {"uid": uid, "label_count": count, "old_labels": ["neutral", "neutral", "contradiction"]}
@@ -107,7 +107,7 @@ def test_members_of_other_instances_are_refused(tool: ModuleType, originals: Pat
     path = originals / tool.DISAGREEMENT / "data" / "predictions" / f"SNLI_dev_{tool.MEMBERS[1]}.json"
     path.write_text(path.read_text().replace('"dev0"', '"dev9"'))
     problems = tool.assemble(originals, tmp_path / "data")
-    assert any("SNLI_dev are not for the same instances" in one for one in problems)
+    assert any("SNLI_dev are not for the same instances" in problem for problem in problems)
     assert not (tmp_path / "data" / "snli" / "snli_dev_ensemble.npz").exists()
 
 

@@ -203,8 +203,8 @@ def test_every_parameter_of_a_function_is_documented(home: str) -> None:
     for function in functions:
         docstring = inspect.getdoc(function) or ""
         section = docstring.partition("Parameters\n----------\n")[2].partition("\n\n")[0]
-        told = re.findall(r"^([\w*][\w*, ]*)(?: : .+)?\n    \S", section, re.MULTILINE)
-        documented = [name.lstrip("*") for names in told for name in names.split(", ")]
+        matches = re.findall(r"^([\w*][\w*, ]*)(?: : .+)?\n    \S", section, re.MULTILINE)
+        documented = [name.lstrip("*") for names in matches for name in names.split(", ")]
         assert documented == list(inspect.signature(function).parameters), function.__qualname__
     assert functions or home in {"credibly.learners", "credibly.results"}  # classes only
 

@@ -81,17 +81,17 @@ def test_the_census_sees_the_surface() -> None:
 
 @pytest.mark.parametrize("name", CALLABLES)
 def test_words(name: str) -> None:
-    given = parameters(name)
-    for word in given:
+    arguments = parameters(name)
+    for word in arguments:
         assert word not in OTHER_WORDS, f"{word} of {name} is called {OTHER_WORDS.get(word)}"
-    if "predictions" in given and "labels" in given:
-        places = list(given)
+    if "predictions" in arguments and "labels" in arguments:
+        places = list(arguments)
         assert places.index("labels") == places.index("predictions") + 1
-        assert given["labels"].kind is inspect.Parameter.POSITIONAL_OR_KEYWORD
-    if "features" in given and "predictions" in given:
-        assert given["features"].kind is inspect.Parameter.KEYWORD_ONLY
-    if "rng" in given and inspect.isfunction(CALLABLES[name]) and "." not in name:
-        assert given["rng"].kind is inspect.Parameter.KEYWORD_ONLY
+        assert arguments["labels"].kind is inspect.Parameter.POSITIONAL_OR_KEYWORD
+    if "features" in arguments and "predictions" in arguments:
+        assert arguments["features"].kind is inspect.Parameter.KEYWORD_ONLY
+    if "rng" in arguments and inspect.isfunction(CALLABLES[name]) and "." not in name:
+        assert arguments["rng"].kind is inspect.Parameter.KEYWORD_ONLY
 
 
 def test_statistics_are_several_and_a_statistic_is_one() -> None:
@@ -99,7 +99,10 @@ def test_statistics_are_several_and_a_statistic_is_one() -> None:
     for name, function in CALLABLES.items():
         if not inspect.isfunction(function):
             continue
-        told = {word: str(one.annotation) for word, one in inspect.signature(function).parameters.items()}
+        told = {
+            word: str(parameter.annotation)
+            for word, parameter in inspect.signature(function).parameters.items()
+        }
         assert "Sequence" not in told.get("statistic", ""), name
         several = told.get("statistics", "Sequence")
         assert any(word in several for word in ("Sequence", "Iterable", "Mapping")), name

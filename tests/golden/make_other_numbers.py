@@ -58,7 +58,7 @@ def main() -> None:
     record = {
         "bins": N_BINS,
         "versions": {name: version(name) for name in packages},
-        "values": {name: numbers(*given) for name, given in predictions().items()},
+        "values": {name: numbers(*prediction) for name, prediction in predictions().items()},
     }
     (HERE / "other_numbers.json").write_text(json.dumps(record, indent=1) + "\n")
 

@@ -16,12 +16,12 @@ RECORD = json.loads(Path(__file__).with_name("agreement_numbers.json").read_text
 def test_agreement_equals_that_of_other_packages(world: str) -> None:
     record = RECORD["worlds"][world]
     counts = cr.LabelCounts.from_table(record["labels"], n_classes=record["k"], missing=-1)
-    found = cr.raters.agreement(counts)
-    assert found.krippendorff.value == pytest.approx(record["krippendorff"], abs=1e-9)
+    result = cr.raters.agreement(counts)
+    assert result.krippendorff.value == pytest.approx(record["krippendorff"], abs=1e-9)
     if "fleiss" in record:
-        assert found.fleiss.value == pytest.approx(record["fleiss"], abs=1e-9)
+        assert result.fleiss.value == pytest.approx(record["fleiss"], abs=1e-9)
     else:
-        assert found.fleiss is None
+        assert result.fleiss is None
     # gaps: statsmodels' table holds the instances that both labelled, and so do the rows kept here, because
     # an instance with both labels has two
-    assert found.cohen[0, 1] == pytest.approx(record["cohen"], abs=1e-9)
+    assert result.cohen[0, 1] == pytest.approx(record["cohen"], abs=1e-9)

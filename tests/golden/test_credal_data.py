@@ -60,8 +60,8 @@ def test_soft_targets_on_chaosnli(data_dir: Path) -> None:
 
 
 def test_budget_of_c25(data_dir: Path) -> None:
-    held = json.loads(needed(data_dir, "cifar10", "focal_sets.json").read_text())
-    budget = [set(members) for members in held["focal_sets"]]
+    record = json.loads(needed(data_dir, "cifar10", "focal_sets.json").read_text())
+    budget = [set(members) for members in record["focal_sets"]]
     assert len(budget) == 30
     members = np.stack(
         [np.load(needed(data_dir, "cifar10", f"{name}.npy")) for name in ("snn", "ddu", "de_avg")], axis=1

@@ -130,16 +130,18 @@ def drawn_sets(seed: int, n: int) -> tuple[np.ndarray, ...]:
 @pytest.mark.parametrize("given", MAPIE_SETS)
 def test_coverage_equals_that_of_mapie(given: tuple) -> None:
     sets, classes, low, high, y = drawn_sets(*given)
-    found = cr.hypotests.set_coverage(cr.PredictionSets(sets, 0.9), classes, n_resamples=1, rng=0)
+    coverage = cr.hypotests.set_coverage(cr.PredictionSets(sets, 0.9), classes, n_resamples=1, rng=0)
     own, by_size = MAPIE_SETS[given]
-    assert (found.coverage.value, found.size.value) == pytest.approx(own, rel=1e-12)
-    assert found.by_size.coverage == pytest.approx(by_size, rel=1e-12)
-    found = cr.hypotests.set_coverage(PredictionIntervals(low, high, 0.9), y, n_resamples=1, rng=0)
+    assert (coverage.coverage.value, coverage.size.value) == pytest.approx(own, rel=1e-12)
+    assert coverage.by_size.coverage == pytest.approx(by_size, rel=1e-12)
+    coverage = cr.hypotests.set_coverage(PredictionIntervals(low, high, 0.9), y, n_resamples=1, rng=0)
     own, by_size = MAPIE_INTERVALS[given]
-    assert found.score is not None
-    assert (found.coverage.value, found.size.value, found.score.value) == pytest.approx(own, rel=1e-12)
-    assert found.by_size.coverage == pytest.approx(by_size, rel=1e-12)
-    assert found.by_size.coverage.min() == min(by_size)  # regression_ssc_score
+    assert coverage.score is not None
+    assert (coverage.coverage.value, coverage.size.value, coverage.score.value) == pytest.approx(
+        own, rel=1e-12
+    )
+    assert coverage.by_size.coverage == pytest.approx(by_size, rel=1e-12)
+    assert coverage.by_size.coverage.min() == min(by_size)  # regression_ssc_score
 
 
 calibration = pytest.importorskip("sklearn.calibration", reason="needs scikit-learn (extra `sklearn`)")

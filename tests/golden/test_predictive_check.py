@@ -78,11 +78,11 @@ def test_golden_row(name: str, given: cr.Gaussian, check: cr.results.PredictiveC
 )
 def test_the_whole_check_says_so(name: str, bayesian: str, independent: str, given: cr.Gaussian) -> None:
     labels = rows(name, np.random.default_rng(8))[0]
-    found = cr.predictive_check(given, labels, statistics=[NAME], n_resamples=199, rng=1)
-    assert found.bayesian.checks[NAME].verdict() == bayesian
-    assert found.independent.checks[NAME].verdict() == independent
+    check = cr.predictive_check(given, labels, statistics=[NAME], n_resamples=199, rng=1)
+    assert check.bayesian.checks[NAME].verdict() == bayesian
+    assert check.independent.checks[NAME].verdict() == independent
     if name == "y ~ N(0, 2)":
-        assert found.bayesian.checks[NAME].details.direction == "below"
+        assert check.bayesian.checks[NAME].details.direction == "below"
 
 
 def test_the_level_at_one_adds_nothing(given: cr.Gaussian) -> None:

@@ -51,8 +51,8 @@ def minimum(statistic: str) -> tuple[float, ...]:
     corners = cr.Ensemble(np.broadcast_to(np.eye(3), (n, 3, 3)).copy(), member_axis=1)
     labels = np.random.default_rng(0).permutation(np.repeat([0, 1, 2], [20, 20, 160]))
     one = cr.statistics.registered()[statistic].with_(bandwidth=0.1)
-    found = error_over_weights(corners, labels, statistic=one, n_steps=10)
-    return tuple(np.round(found.smallest, 1).tolist())
+    lowest = error_over_weights(corners, labels, statistic=one, n_steps=10)
+    return tuple(np.round(lowest.smallest, 1).tolist())
 
 
 def convolutions(*shapes: tuple[int, int, int]) -> int:

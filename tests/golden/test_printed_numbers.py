@@ -45,8 +45,8 @@ def mixed(accuracy: float, right: float, wrong: float) -> Callable[[], float]:
 
 def dirichlet_disagreement(mean: list[float], alpha0: float) -> float:
     """Mean disagreement of two raters, D21 eq. 49, by the library; counts do not matter to the prediction."""
-    given = cr.Dirichlet(alpha0 * np.array([mean, mean]))
-    return float(cr.raters.decompose_disagreement(given, cr.LabelCounts([[1, 1]] * 2)).predicted)
+    dirichlet = cr.Dirichlet(alpha0 * np.array([mean, mean]))
+    return float(cr.raters.decompose_disagreement(dirichlet, cr.LabelCounts([[1, 1]] * 2)).predicted)
 
 
 # what was printed is rounded, and so is what it is computed from: half a digit of each
@@ -194,8 +194,10 @@ def cifar10(data_dir: Path) -> Path:
 def rsnn(folder: Path) -> tuple[cr.Belief, cr.results.EpistemicScore, np.ndarray]:
     sets = json.loads((folder / "focal_sets.json").read_text())["focal_sets"]
     labels = np.load(folder / "labels.npy")
-    given = cr.Belief.from_beliefs(np.load(folder / "rsnn_beliefs.npy"), sets, n_classes=10, negative="clamp")
-    return given, c25.score(given, labels), labels
+    belief = cr.Belief.from_beliefs(
+        np.load(folder / "rsnn_beliefs.npy"), sets, n_classes=10, negative="clamp"
+    )
+    return belief, c25.score(belief, labels), labels
 
 
 # C25 Table 1 (all) and Table 7 (right, wrong), RS-NN on CIFAR-10: mean and standard deviation
@@ -234,10 +236,10 @@ def test_edl_as_printed(cifar10: Path) -> None:
     """C25 Table 1: 0.002, 2.267, 2.270. Samples of Dir(alpha / sum alpha), as its code draws them."""
     alpha, labels = (np.load(cifar10 / f"{name}.npy") for name in ("edl_alpha", "labels"))
     sets = json.loads((cifar10 / "focal_sets.json").read_text())["focal_sets"]
-    found = c25.score(cr.Dirichlet(alpha[:2000]), labels[:2000], budget=sets, rng=0)
+    estimate = c25.score(cr.Dirichlet(alpha[:2000]), labels[:2000], budget=sets, rng=0)
     printed = {"distance": (0.002, 0.001), "imprecision": (2.267, 0.005), "total": (2.270, 0.005)}
     for part, (mean, error) in printed.items():  # of 2000 instances, so up to their standard error
-        assert found.summary[part]["all"].mean == pytest.approx(mean, abs=error)
+        assert estimate.summary[part]["all"].mean == pytest.approx(mean, abs=error)
 
 
 @pytest.mark.data
@@ -246,7 +248,7 @@ def test_the_arrays_of_figure_13(cifar10: Path) -> None:
     means = {}
     for model, numbers in (("de", (5, 10, 15, 20, 25, 30)), ("lbbnn", (50, 100, 150, 200, 300, 400, 500))):
         arrays = (np.load(cifar10 / "fig13" / f"eval_{model}_values_{m}.npy") for m in numbers)
-        means[model] = [float(one.mean()) for one in arrays]
+        means[model] = [float(array.mean()) for array in arrays]
     assert np.all(np.diff(means["de"]) > 0)
     assert np.all(np.diff(means["lbbnn"]) > 0)
     assert means["de"][-1] / means["de"][0] > means["lbbnn"][-1] / means["lbbnn"][0]

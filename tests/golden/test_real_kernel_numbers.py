@@ -43,5 +43,5 @@ SKCE = [
 
 @pytest.mark.parametrize(("predictions", "labels", "label_bandwidth", "printed"), SKCE)
 def test_skce(predictions: cr.Gaussian, labels: list[float], label_bandwidth: float, printed: float) -> None:
-    found = cr.skce(predictions, labels, bandwidth=1.0, label_bandwidth=label_bandwidth)
-    assert found.value == pytest.approx(printed, abs=1e-12)
+    estimate = cr.skce(predictions, labels, bandwidth=1.0, label_bandwidth=label_bandwidth)
+    assert estimate.value == pytest.approx(printed, abs=1e-12)

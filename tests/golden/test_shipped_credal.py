@@ -18,7 +18,9 @@ import credibly as cr
 from credibly_studies import c25
 from golden.shipped import MODELS, arrays, ensemble, focal_sets
 
-EVENTS = [frozenset(one) for size in (1, 2, 3) for one in itertools.combinations(range(3), size)]
+EVENTS = [
+    frozenset(combination) for size in (1, 2, 3) for combination in itertools.combinations(range(3), size)
+]
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +38,7 @@ def inside(members: np.ndarray, target: np.ndarray) -> bool:
 def nearest(members: np.ndarray, target: np.ndarray) -> float:
     """Least KL(target || mixture of the members), by SciPy from the equal mixture."""
     m = len(members)
-    found = minimize(
+    optimum = minimize(
         lambda weights: rel_entr(target, np.clip(weights @ members, 1e-12, None)).sum(),
         np.full(m, 1 / m),
         bounds=[(0, 1)] * m,
@@ -44,17 +46,17 @@ def nearest(members: np.ndarray, target: np.ndarray) -> float:
         method="SLSQP",
         options={"maxiter": 300, "ftol": 1e-13},
     )
-    return float(found.fun)
+    return float(optimum.fun)
 
 
 def test_distances_to_labels(remainders: tuple[np.ndarray, np.ndarray, np.ndarray]) -> None:
     probs, labels, _ = remainders
-    rows, given = np.arange(len(labels)), cr.Ensemble(probs)
+    rows, ensemble = np.arange(len(labels)), cr.Ensemble(probs)
     # KL(label || q) = -log q_y, least where a member has the most of it: mixtures have no more
     best = [-math.log(max(p[y] for p in members)) for members, y in zip(probs, labels, strict=True)]
-    np.testing.assert_allclose(cr.credal.distance(given, labels), best, atol=1e-8)
+    np.testing.assert_allclose(cr.credal.distance(ensemble, labels), best, atol=1e-8)
     np.testing.assert_allclose(
-        cr.credal.distance(given.mean(), labels), -np.log(probs.mean(axis=1)[rows, labels]), rtol=1e-9
+        cr.credal.distance(ensemble.mean(), labels), -np.log(probs.mean(axis=1)[rows, labels]), rtol=1e-9
     )
 
 
@@ -102,10 +104,10 @@ def test_budget_of_thirty_sets() -> None:
         total = sum(masses.values())
         distance.append(-math.log(max(sum(m for a, m in masses.items() if label in a) / total, 1e-10)))
         imprecision.append(sum(m * math.log(len(a)) for a, m in masses.items()) / total)
-    given = cr.Ensemble(members)
-    score = c25.score(given, labels, budget=budget)
+    ensemble = cr.Ensemble(members)
+    score = c25.score(ensemble, labels, budget=budget)
     np.testing.assert_allclose(score.distance, distance, atol=1e-9)
     np.testing.assert_allclose(score.imprecision, imprecision, atol=1e-9)
     # the budget overstates what is left open, single classes alone overstate it most
-    singles = cr.credal.nonspecificity(given, measure="dubois_prade", budget=[{j} for j in range(10)])
-    assert singles.mean() > np.mean(imprecision) > cr.credal.nonspecificity(given).mean()
+    singles = cr.credal.nonspecificity(ensemble, measure="dubois_prade", budget=[{j} for j in range(10)])
+    assert singles.mean() > np.mean(imprecision) > cr.credal.nonspecificity(ensemble).mean()

@@ -169,26 +169,26 @@ def test_temperature_and_alpha_find_what_the_raters_were_drawn_from(
 def test_recalibration_of_a_held_out_half(remainders: tuple[np.ndarray, np.ndarray]) -> None:
     """Two raters of Dirichlet(alpha0 p) disagree with probability (1 - sum p^2) alpha0 / (alpha0 + 1)."""
     logits, counts = remainders
-    given, labels = cr.Point.from_logits(logits.mean(axis=1)), cr.LabelCounts(counts)
+    point, labels = cr.Point.from_logits(logits.mean(axis=1)), cr.LabelCounts(counts)
     fit, new = slice(0, 150), slice(150, 300)
     observed = disagreeing_pairs(counts[new])
     both = (
         cr.recalibrate.TemperatureScaling()
         .then(cr.recalibrate.AlphaCalibration())
-        .fit(given[fit], labels[fit])
+        .fit(point[fit], labels[fit])
     )
-    warmer = cr.recalibrate.TemperatureScaling().fit(given[fit], labels[fit])
+    warmer = cr.recalibrate.TemperatureScaling().fit(point[fit], labels[fit])
     tempered = softmax(logits[new].mean(axis=1) / warmer.temperature, axis=1)
     alpha0 = float(both.steps[1].alpha0(cr.Point(tempered[:1]))[0])
     raw = softmax(logits[new].mean(axis=1), axis=1)
     errors = {}
     for name, predictions, predicted in (
-        ("raw", given[new], 1 - (raw**2).sum(axis=1)),
-        ("both", both.apply(given[new]), (1 - (tempered**2).sum(axis=1)) * alpha0 / (alpha0 + 1)),
+        ("raw", point[new], 1 - (raw**2).sum(axis=1)),
+        ("both", both.apply(point[new]), (1 - (tempered**2).sum(axis=1)) * alpha0 / (alpha0 + 1)),
     ):
-        found = cr.raters.decompose_disagreement(predictions, labels[new])
-        assert found.calibration.value == pytest.approx(
+        parts = cr.raters.decompose_disagreement(predictions, labels[new])
+        assert parts.calibration.value == pytest.approx(
             calibration(observed, predicted, "full"), rel=1e-6, abs=1e-10
         )
-        errors[name] = found.plugin.calibration.value
+        errors[name] = parts.plugin.calibration.value
     assert errors["both"] < errors["raw"] / 4

@@ -56,33 +56,33 @@ def test_crps(fitted: tuple) -> None:
 
 def test_interval_score_and_coverage(fitted: tuple, quantiles: dict[float, np.ndarray]) -> None:
     means, stds, labels = (one[::5] for one in fitted)
-    given = cr.Gaussian(means, stds)
+    gaussian = cr.Gaussian(means, stds)
     low, high = quantiles[0.05], quantiles[0.95]
-    np.testing.assert_allclose(given.quantile([0.05, 0.95]), np.stack([low, high], axis=1), atol=1e-9)
+    np.testing.assert_allclose(gaussian.quantile([0.05, 0.95]), np.stack([low, high], axis=1), atol=1e-9)
     sr = pytest.importorskip("scoringrules", reason="needs scoringrules (extra `dev`)")
     expected = sr.interval_score(labels, low, high, 0.1).mean()
-    assert float(cr.interval_score(given, labels)) == pytest.approx(expected, rel=1e-8)
-    assert float(cr.picp(given, labels)) == pytest.approx(((low <= labels) & (labels <= high)).mean())
+    assert float(cr.interval_score(gaussian, labels)) == pytest.approx(expected, rel=1e-8)
+    assert float(cr.picp(gaussian, labels)) == pytest.approx(((low <= labels) & (labels <= high)).mean())
 
 
 def test_quantile_calibration_error(fitted: tuple, quantiles: dict[float, np.ndarray]) -> None:
     """P21: the sum over levels of the squared gap between level and share of labels below the quantile."""
     means, stds, labels = (one[::5] for one in fitted)
-    expected = sum((level - (labels <= found).mean()) ** 2 for level, found in quantiles.items())
-    found = cr.quantile_calibration_error(cr.Gaussian(means, stds), labels, levels=tuple(quantiles))
-    assert float(found) == pytest.approx(expected, rel=1e-9)
+    expected = sum((level - (labels <= quantile).mean()) ** 2 for level, quantile in quantiles.items())
+    estimate = cr.quantile_calibration_error(cr.Gaussian(means, stds), labels, levels=tuple(quantiles))
+    assert float(estimate) == pytest.approx(expected, rel=1e-9)
 
 
 def test_densities_and_point_errors(fitted: tuple) -> None:
     means, stds, labels = fitted
-    given = cr.Gaussian(means, stds)
+    gaussian = cr.Gaussian(means, stds)
     density = norm.pdf(labels[:, None], means, stds).mean(axis=1)
-    assert float(cr.gaussian_log_loss(given, labels)) == pytest.approx(-np.log(density).mean(), rel=1e-10)
+    assert float(cr.gaussian_log_loss(gaussian, labels)) == pytest.approx(-np.log(density).mean(), rel=1e-10)
     np.testing.assert_allclose(
-        cr.pit(given, labels), norm.cdf(labels[:, None], means, stds).mean(axis=1), atol=1e-12
+        cr.pit(gaussian, labels), norm.cdf(labels[:, None], means, stds).mean(axis=1), atol=1e-12
     )
     expected = np.linalg.norm(labels - means.mean(axis=1)) / len(labels) ** 0.5
-    assert float(cr.rmse(given, labels)) == pytest.approx(expected, rel=1e-10)
+    assert float(cr.rmse(gaussian, labels)) == pytest.approx(expected, rel=1e-10)
 
 
 def test_noise_half_as_large_is_found_by_every_statistic(fitted: tuple) -> None:

@@ -31,7 +31,7 @@ SETTINGS = (*SCORE_SETTINGS, "n_resamples", "level")
 def comparison_tables(comparison: cr.Comparison) -> Iterator[ShownTable]:
     """Return all tables that the page of a comparison must have, but for lines over trade-offs."""
     order = comparison.places["log_loss"].names
-    averaged = any(one.kind != "Point" for one in comparison.models.values())
+    averaged = any(model.kind != "Point" for model in comparison.models.values())
     mean = ". Sets and ensembles are measured by their mean prediction" if averaged else ""
     yield table(
         f"Smallest log loss first; in parentheses the 95 % interval{mean}",
@@ -50,7 +50,7 @@ def comparison_tables(comparison: cr.Comparison) -> Iterator[ShownTable]:
 
 def _errors(comparison: cr.Comparison) -> ShownTable:
     """Calibration errors of every model, what chance gives, and the difference to the best model."""
-    behind = {(one.statistic, one.model): one for one in comparison.differences}
+    behind = {(difference.statistic, difference.model): difference for difference in comparison.differences}
     models = list(comparison.calibration)
 
     def written(name: str, value: float) -> str:
@@ -77,7 +77,7 @@ def _errors(comparison: cr.Comparison) -> ShownTable:
         *(
             (
                 f"{title(name)}{'' if name == 'truthful_ce' else ' (points)'}",
-                [cell(name, one) for one in models],
+                [cell(name, model) for model in models],
             )
             for name in comparison.calibration[models[0]].errors
         ),
@@ -86,7 +86,7 @@ def _errors(comparison: cr.Comparison) -> ShownTable:
 
 def _with_sets(comparison: cr.Comparison) -> Iterator[ShownTable]:
     """Return what is added if a model predicts sets: the cost of imprecision."""
-    lines, kinds = comparison.ranking.lines, {name: one.kind for name, one in comparison.models.items()}
+    lines, kinds = comparison.ranking.lines, {name: model.kind for name, model in comparison.models.items()}
     order = lines.order(1.0)
     at = [lines.names.index(name) for name in order]
     distance, slope = lines.distance[at], lines.imprecision[at]
@@ -108,7 +108,7 @@ def _with_sets(comparison: cr.Comparison) -> Iterator[ShownTable]:
         alone.append(", ".join(f"{name} {digits(score)}" for name, score in scores))
     yield table(
         "Set predictions alone",
-        ("trade-off", [f"{one:g}" for one in lines.tradeoffs]),
+        ("trade-off", [f"{tradeoff:g}" for tradeoff in lines.tradeoffs]),
         ("set predictions, smallest mean score first", alone),
     )
     crossed = {
@@ -188,7 +188,7 @@ def _own_numbers(caption: str, comparison: Any) -> ShownTable:
         caption,
         ("model", models),
         *fields([comparison.models[name] for name in models], {"kind": "kind", "members": "m"}),
-        *((title(name), [_beside(comparison.estimates[one][name]) for one in models]) for name in names),
+        *((title(name), [_beside(comparison.estimates[model][name]) for model in models]) for name in names),
     )
 
 

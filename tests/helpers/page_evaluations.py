@@ -51,11 +51,11 @@ def expected_cards(evaluation: cr.Evaluation) -> tuple[list[Card], list[str]]:
         named = {name: one for name, (one,) in fields([evaluation.raters], CARDS_OF_RATERS)}
     named |= {title(name): estimate for name, estimate in evaluation.estimates.items()}
     accepted = {}
-    for one in evaluation.verdicts:
-        value, test = evaluation.estimates.get(one.statistic), evaluation.tests.get(one.statistic)
+    for verdict in evaluation.verdicts:
+        value, test = evaluation.estimates.get(verdict.statistic), evaluation.tests.get(verdict.statistic)
         # with several raters the test is of one of them, and so of another number
         if value is not None and test is not None and math.isclose(value.value, test.statistic):
-            accepted[title(one.statistic)] = (f"accepted {between(one.limit)}",)
+            accepted[title(verdict.statistic)] = (f"accepted {between(verdict.limit)}",)
     reasons: list[str] = []
     cards = []
     for name, estimate in named.items():
@@ -117,7 +117,7 @@ def expected_tables(evaluation: cr.Evaluation) -> Iterator[ShownTable]:
 def _repairs(found: Any) -> Iterator[ShownTable]:
     """Return the five best repairs that change anything, and the chosen one."""
     chosen = None if found.repair is None else (found.repair.fault, found.repair.by)
-    tried = [one for one in found.repairs if abs(one.gain) > 1e-9]
+    tried = [repair for repair in found.repairs if abs(repair.gain) > 1e-9]
     marks = [" (chosen)" if (one.fault, one.by) == chosen else "" for one in tried]
     kept = [(one, mark) for at, (one, mark) in enumerate(zip(tried, marks, strict=True)) if at < 5 or mark]
     names = [REPAIRS[one.method] + ("" if one.by is None else f" by {one.by}") + mark for one, mark in kept]
@@ -135,13 +135,13 @@ def _repairs(found: Any) -> Iterator[ShownTable]:
 def drawn_nulls(evaluation: cr.Evaluation) -> dict[str, Any]:
     """Return the tests whose replicates the page counts in bins, by the caption of the table."""
     found = {
-        f"{title(one.statistic)}: replicates under the hypothesis": evaluation.tests[one.statistic]
-        for one in evaluation.verdicts
-        if one.statistic in evaluation.tests
+        f"{title(verdict.statistic)}: replicates under the hypothesis": evaluation.tests[verdict.statistic]
+        for verdict in evaluation.verdicts
+        if verdict.statistic in evaluation.tests
     }
     if evaluation.credal is not None:
-        for name, one in evaluation.credal.tests.items():
-            found[f"The best combination under the hypothesis, {name} weights"] = one
+        for name, test in evaluation.credal.tests.items():
+            found[f"The best combination under the hypothesis, {name} weights"] = test
     if evaluation.validity is not None:
         found["Sum of the raters' evidence under the hypothesis"] = evaluation.validity.test
     return found
@@ -149,15 +149,15 @@ def drawn_nulls(evaluation: cr.Evaluation) -> dict[str, Any]:
 
 def _word(word: str, evaluation: cr.Evaluation) -> str:
     """Return the verdict of one statistic: a conflict only if the one test of everything finds one."""
-    found = evaluation.diagnosis
-    explained = found is not None and found.word != "conflict"
+    diagnosis = evaluation.diagnosis
+    explained = diagnosis is not None and diagnosis.word != "conflict"
     return "no conflict found" if word == "conflict" and explained else word
 
 
 def _tests(evaluation: cr.Evaluation, level: float) -> ShownTable:
-    order = [one.statistic for one in evaluation.verdicts]
+    order = [verdict.statistic for verdict in evaluation.verdicts]
     tests = [evaluation.tests[name] for name in order]
-    names, limits = [title(name) for name in order], [one.limit for one in evaluation.verdicts]
+    names, limits = [title(name) for name in order], [verdict.limit for verdict in evaluation.verdicts]
     if "omnibus" in evaluation.tests:
         tests.append(evaluation.tests["omnibus"])
         names.append("All together (−log10 of the smallest p)")
@@ -173,7 +173,7 @@ def _tests(evaluation: cr.Evaluation, level: float) -> ShownTable:
     return table(
         f"Worst first; the adjusted p-value decides at level {level}",
         ("statistic", names),
-        ("observed", [one.statistic for one in tests]),
+        ("observed", [test.statistic for test in tests]),
         ("acceptance", limits),
         *fields(tests, shown),
     )
@@ -210,8 +210,8 @@ def _groups(evaluation: cr.Evaluation) -> ShownTable:
     return table(
         "Confidence gap and ECE in points of probability" if evaluation.classes else "",
         ("group", evaluation.groups),
-        ("instances", [max(one.n for one in own.values()) for own in groups]),
-        *((title(name), [_in_group(name, own[name].value) for own in groups]) for name in names),
+        ("instances", [max(one.n for one in group.values()) for group in groups]),
+        *((title(name), [_in_group(name, group[name].value) for group in groups]) for name in names),
     )
 
 
@@ -268,11 +268,11 @@ def _about(curve: Any) -> str:
 
 def first_curves(evaluation: cr.Evaluation) -> list[ShownTable]:
     """Return the curves of which a page of classes has one: the one in which a conflict is seen."""
-    own = evaluation.curves
-    if own is None:
+    curves = evaluation.curves
+    if curves is None:
         return []
-    without_bins = [table(_about(one), *isotonic(one)) for one in (own.isotonic, own.worst_class)]
-    return [*without_bins, table(_about(own.top_label), *_reliability(own.top_label))]
+    without_bins = [table(_about(one), *isotonic(one)) for one in (curves.isotonic, curves.worst_class)]
+    return [*without_bins, table(_about(curves.top_label), *_reliability(curves.top_label))]
 
 
 def _classes(evaluation: cr.Evaluation) -> Iterator[ShownTable]:
@@ -297,8 +297,8 @@ def _risk(curves: Mapping[str, Any]) -> Iterator[ShownTable]:
         *fields(own, {"area as stated": "stated_area"}),
     )
     risks = {
-        f"risk by {name}": [*np.interp(at, one.coverage, one.risk), one.area.value]
-        for name, one in curves.items()
+        f"risk by {name}": [*np.interp(at, curve.coverage, curve.risk), curve.area.value]
+        for name, curve in curves.items()
     }
     yield table(
         "Share of wrong answers among the surest instances",
@@ -411,27 +411,27 @@ def _credal(evaluation: cr.Evaluation, level: float) -> Iterator[ShownTable]:
     if parts.tests:
         names = [weights[name] for name in parts.tests]
         yield table("Combinations of the set", ("weights", names), *fields(parts.tests.values(), tested))
-    own = parts.regions
-    if own is not None:
-        named = [classes[c] for c in own.classes]
+    regions = parts.regions
+    if regions is not None:
+        named = [classes[c] for c in regions.classes]
         yield table(
             "Largest local deviations of the combination, by region",
-            ("region", own.regions[:10]),
+            ("region", regions.regions[:10]),
             ("class", named[:10]),
-            ("predicted", own.predicted[:10]),
-            ("observed", own.observed[:10]),
-            ("n", own.sizes[:10]),
-            ("adjusted p", own.adjusted_pvalues[:10]),
+            ("predicted", regions.predicted[:10]),
+            ("observed", regions.observed[:10]),
+            ("n", regions.sizes[:10]),
+            ("adjusted p", regions.adjusted_pvalues[:10]),
         )
         yield table(
             "Where the combination fails",
-            ("regions", own.regions),
+            ("regions", regions.regions),
             ("classes", named),
-            ("scores", own.scores),
-            ("predicted", own.predicted),
-            ("observed", own.observed),
-            ("sizes", own.sizes),
-            ("adjusted pvalues", own.adjusted_pvalues),
+            ("scores", regions.scores),
+            ("predicted", regions.predicted),
+            ("observed", regions.observed),
+            ("sizes", regions.sizes),
+            ("adjusted pvalues", regions.adjusted_pvalues),
         )
 
 
@@ -511,18 +511,21 @@ def _check(check: Any, level: float) -> Iterator[ShownTable]:
     lines = {}
     for name, part in check.hypotheses.items():
         said = f"{name.capitalize()}: {part.hypothesis}"
-        names = [title(one) for one in part.checks]
+        names = [title(check) for check in part.checks]
         yield table(said, ("statistic", names), *fields(part.checks.values(), shown))
-        lines |= {(one, name): part.checks[one] for one in check.statistics}
+        lines |= {(statistic, name): part.checks[statistic] for statistic in check.statistics}
         if check.factors:
-            words = {one: [own[one].verdict(level) for own in part.groups.values()] for one in part.checks}
+            words = {
+                check: [group[check].verdict(level) for group in part.groups.values()]
+                for check in part.checks
+            }
             counts = {
                 word: lambda own, word=word: own.count(word)
                 for word in ("conflict", "no conflict found", "cannot tell")
             }
             said = f"Groups by verdict, {name}"
             yield table(said, ("statistic", names), *fields(words.values(), counts))
-    order = [(one, name) for one in check.statistics for name in check.hypotheses]
+    order = [(statistic, name) for statistic in check.statistics for name in check.hypotheses]
     yield table(
         "What the model expects, and what was observed",
         ("check", [f"{title(one)}, {name}" for one, name in order]),
@@ -552,7 +555,7 @@ def _check(check: Any, level: float) -> Iterator[ShownTable]:
 
 
 def _audit(audit: Any) -> Iterator[ShownTable]:
-    off = [one for one in audit.groups if one.verdict == "conflict"]
+    off = [group for group in audit.groups if group.verdict == "conflict"]
     findings = [one for one in off if one.explained_by is None]
     caption = "Groups that are off and that no other group explains"
     if not findings:
@@ -571,7 +574,7 @@ def _audit(audit: Any) -> Iterator[ShownTable]:
     }
     yield table(caption, *fields((findings or list(audit.groups))[:12], listed))
     explained = [one for one in off if one.explained_by is not None]
-    others = [one for one in audit.groups if one.verdict != "conflict"]
+    others = [group for group in audit.groups if group.verdict != "conflict"]
     drawn = {
         "group": "group",
         "measure": "measure",
@@ -610,9 +613,9 @@ def _ignorance(evaluation: cr.Evaluation) -> Iterator[ShownTable]:
     nothing = [""] * len(last)
     yield table(
         "Tests of the spread and of the mean",
-        ("what is tested", [*(names[one] for one in tests), *last]),
-        ("observed", [*(one.statistic for one in tests.values()), *nothing]),
-        ("acceptance", [*(region(one, 0.05) for one in tests.values()), *nothing]),
+        ("what is tested", [*(names[test] for test in tests), *last]),
+        ("observed", [*(test.statistic for test in tests.values()), *nothing]),
+        ("acceptance", [*(region(test, 0.05) for test in tests.values()), *nothing]),
         ("p", [one.pvalue for one in every]),
         ("adjusted p", [one.deciding_pvalue for one in every]),
     )
@@ -657,14 +660,16 @@ def _raters(raters: Any) -> Iterator[ShownTable]:
         ("error", errors),
         *fields(errors.values(), {"value": "value", "95 % interval": ends_of}),
     )
-    own = both.bins
-    held, edges = own.count[0] > 0, own.edges.reshape(-1, own.edges.shape[-1])[0]
-    predicted, observed, error = (one[0][held] for one in (own.predicted, own.observed, own.sampling_error))
+    bins = both.bins
+    held, edges = bins.count[0] > 0, bins.edges.reshape(-1, bins.edges.shape[-1])[0]
+    predicted, observed, error = (
+        one[0][held] for one in (bins.predicted, bins.observed, bins.sampling_error)
+    )
     # in each bin what raters would show by chance if the predictions were true, within 0 and 1
     band = [np.clip(predicted + side * 1.959963984540054 * error, 0, 1) for side in (-1, 1)]
     yield table(
         "Predicted against observed disagreement of two raters",
-        *_bins(pairs(edges[:-1][held], edges[1:][held]), own.count[0][held], predicted, observed),
+        *_bins(pairs(edges[:-1][held], edges[1:][held]), bins.count[0][held], predicted, observed),
         *_band(observed, band),
     )
 
@@ -683,18 +688,23 @@ def _recalibration(report: Any) -> Iterator[ShownTable]:
             f"{name}: {one.description} when fitted on all instances",
             ("statistic", map(title, one.changes)),
             *fields(changes, shown),
-            ("after", [None if own.test_after is None else deciding(own.test_after) for own in changes]),
+            (
+                "after",
+                [None if change.test_after is None else deciding(change.test_after) for change in changes],
+            ),
         )
-    curves = {"before": report.curve, **{name: one.curve for name, one in report.methods.items()}}
+    curves = {"before": report.curve, **{name: method.curve for name, method in report.methods.items()}}
     if hasattr(report.curve, "edges"):
-        bins = {name: _reliability(one)[:4] for name, one in curves.items()}
+        bins = {name: _reliability(curve)[:4] for name, curve in curves.items()}
         yield stacked("Confidence against accuracy, before and after", "curve", bins)
     elif report.curve is not None:
-        levels = {name: [("level", one.levels), ("observed", one.observed)] for name, one in curves.items()}
+        levels = {
+            name: [("level", curve.levels), ("observed", curve.observed)] for name, curve in curves.items()
+        }
         yield stacked("Stated coverage against observed coverage, before and after", "curve", levels)
-    known = {name for one in report.methods.values() for name in one.changes}
-    first = next(one for one in ("disagreement_calibration_loss", "log_loss", "crps") if one in known)
-    own = {name: one.changes[first] for name, one in report.methods.items()}
+    known = {name for method in report.methods.values() for name in method.changes}
+    first = next(name for name in ("disagreement_calibration_loss", "log_loss", "crps") if name in known)
+    own = {name: method.changes[first] for name, method in report.methods.items()}
     moved = {
         "after": "after.value",
         "difference": "difference.value",

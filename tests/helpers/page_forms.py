@@ -65,9 +65,9 @@ def percent(share: float) -> str:
 
 def percents(*shares: float) -> list[str]:
     """Write shares in whole per cent; with a decimal if they would look alike, or like none or all."""
-    whole = [f"{100 * one:.0f}" for one in shares]
+    whole = [f"{100 * share:.0f}" for share in shares]
     if len(set(whole)) < len(shares) or {"0", "100"} & set(whole):
-        whole = [f"{100 * one:.1f}" for one in shares]
+        whole = [f"{100 * share:.1f}" for share in shares]
     return [f"{one} %" for one in whole]
 
 
@@ -100,7 +100,7 @@ def cell(value: Any) -> str:
 
 def table(caption: str, *columns: Column) -> ShownTable:
     """Return a table from its columns."""
-    cells = [[cell(one) for one in values] for _, values in columns]
+    cells = [[cell(value) for value in values] for _, values in columns]
     return ShownTable(caption, tuple(name for name, _ in columns), tuple(zip(*cells, strict=True)))
 
 
@@ -116,7 +116,7 @@ def stacked(caption: str, what: str, tables: Mapping[str, Sequence[Column]]) -> 
     first, *_ = tables.values()
     names = [name for name, columns in tables.items() for _ in columns[0][1]]
     columns = [
-        (column, list(itertools.chain.from_iterable(dict(own)[column] for own in tables.values())))
+        (column, list(itertools.chain.from_iterable(dict(table)[column] for table in tables.values())))
         for column, _ in first
     ]
     return table(caption, (what, names), *columns)
@@ -175,7 +175,7 @@ SCORED = {"distance": "distance", "imprecision": "imprecision", "E": "total"}
 
 def spreads(caption: str, scores: Mapping[str, Any]) -> ShownTable:
     """Return mean and standard deviation of the parts of scores over all, right and wrong predictions."""
-    rows = [(name, part, one.summary[of]) for name, one in scores.items() for part, of in SCORED.items()]
+    rows = [(name, part, score.summary[of]) for name, score in scores.items() for part, of in SCORED.items()]
     names, parts, summaries = zip(*rows, strict=True)
     groups = {group: lambda own, group=group: _spread(own[group]) for group in ("all", "right", "wrong")}
     return table(caption, ("prediction", names), ("part", parts), *fields(summaries, groups))
@@ -189,7 +189,7 @@ def _spread(spread: Any) -> str:
 
 def if_right(part: str, scores: Mapping[str, Any]) -> ShownTable:
     """Return the mean of one part of scores over right and over wrong predictions."""
-    own = [one.summary[part] for one in scores.values()]
+    own = [score.summary[part] for score in scores.values()]
     groups = {f"mean if {group}": lambda one, group=group: one[group].mean for group in ("right", "wrong")}
     return table(
         f"{part.capitalize()} of right and wrong predictions", ("model", scores), *fields(own, groups)

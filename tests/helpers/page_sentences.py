@@ -74,10 +74,10 @@ _AS_SHARE = (".0f", ".1f", ".2f", ".3f", ".3g", ".4g", "+.0f", "+.1f", "+.2f")
 def shown_forms(numbers: Iterable[float]) -> tuple[set[str], set[str]]:
     """Return numbers as they may be written: as they are, and as per cent or points, up or down."""
     plain, hundredth = set(), set()
-    for one in numbers:
-        if not math.isfinite(one):
+    for number in numbers:
+        if not math.isfinite(number):
             continue
-        for value in {one, abs(one)}:
+        for value in {number, abs(number)}:
             plain |= {digits(value), f"{value:g}", f"{value:.4g}", f"+{digits(value)}"}
             up = math.ceil(1000 * value - 1e-9) / 1000, math.ceil(100 * value - 1e-9) / 100
             for share in (value, *up):
@@ -151,7 +151,7 @@ def sentence_faults(
         else:
             wrong.append(f"{one.part}: no sentence says {' … '.join(one.words)}")
     as_they_are = {text.replace("`", "").rstrip(".") for text in stored}
-    forms = {part: shown_forms(set(numbers(part))) for part in {one.part for one in page.sentences}}
+    forms = {part: shown_forms(set(numbers(part))) for part in {sentence.part for sentence in page.sentences}}
     for at, sentence in enumerate(page.sentences):
         if sentence.text.rstrip(".") not in as_they_are:
             wrong += unexplained(sentence, said.get(at, ()), forms[sentence.part])
@@ -168,7 +168,7 @@ def evaluation_faults(page: ShownPage, evaluation: cr.Evaluation, wanted: int | 
         *evaluation.warnings,
         *(word for pair in evaluation.not_run for word in pair),
     ]
-    shown = [(one.part, one.text) for one in page.sentences]
+    shown = [(sentence.part, sentence.text) for sentence in page.sentences]
     missing = [
         f"{part}: “{text}” is missing" for part, text in _as_said(evaluation) if (part, text) not in shown
     ]
@@ -183,12 +183,15 @@ def _as_said(evaluation: cr.Evaluation) -> Iterator[tuple[str, str]]:
     """Return the sentences of the evaluation that a page shows as they are."""
     first = evaluation.headline
     yield from (("headline", text) for text in (first.sentence, first.remedy, *evaluation.warnings) if text)
-    yield from ((f"question-{one.about}", f"{one.word} {one.sentence}".strip()) for one in first.questions)
+    yield from (
+        (f"question-{question.about}", f"{question.word} {question.sentence}".strip())
+        for question in first.questions
+    )
     for part, verdicts in _answers(evaluation).items():
-        for one in verdicts:
-            yield part, f"{one.word} {one.finding}"
-            if one.evidence:
-                yield part, f"{one.evidence}; {one.scope}."
+        for verdict in verdicts:
+            yield part, f"{verdict.word} {verdict.finding}"
+            if verdict.evidence:
+                yield part, f"{verdict.evidence}; {verdict.scope}."
 
 
 def _answers(evaluation: cr.Evaluation) -> dict[str, tuple[Any, ...]]:
@@ -197,20 +200,20 @@ def _answers(evaluation: cr.Evaluation) -> dict[str, tuple[Any, ...]]:
     names = {"credal": "sets", "validity": "validity", "check": "checks", "audit": "audit"}
     for name, verdicts in evaluation.answers.items():
         # checks without a conflict stand in a table
-        kept = [one for one in verdicts if name != "check" or one.word != "no conflict found"]
+        kept = [verdict for verdict in verdicts if name != "check" or verdict.word != "no conflict found"]
         found[names[name]] = tuple(kept)
     return found
 
 
 def _first(evaluation: cr.Evaluation) -> Iterator[Named]:
     """Return what the first screen says in a few words about shares and sizes."""
-    first, found = evaluation.headline, evaluation.diagnosis
+    first, diagnosis = evaluation.headline, evaluation.diagnosis
     if first.word == "cannot tell" and first.bound is not None and evaluation.tests:
         step = 0.001 if first.bound < 0.0995 else 0.01  # a bound is rounded up
         yield Named("headline", (f" {points(step * math.ceil(first.bound / step - 1e-9))} points",))
-    if found is not None and not first.finding.case.startswith("seen"):
-        yield from _diagnosed(first, found)
-    if evaluation.curves is not None and found is not None:
+    if diagnosis is not None and not first.finding.case.startswith("seen"):
+        yield from _diagnosed(first, diagnosis)
+    if evaluation.curves is not None and diagnosis is not None:
         risk = evaluation.curves.risk_coverage["confidence"]
         half, wrong = percents(float(np.interp(0.5, risk.coverage, risk.risk)), float(risk.risk[-1]))
         yield Named("question-errors", (f" {half} are wrong", f" {wrong}"))
@@ -265,9 +268,9 @@ def _tests(evaluation: cr.Evaluation) -> Iterator[Named]:
     """Return what is said about each test: its value, p-values, effect and sizes, and below its picture."""
     family = len([name for name in evaluation.tests if name != "omnibus"])
     tested = [
-        ("numbers", one, evaluation.tests[one.statistic], family)
-        for one in evaluation.verdicts
-        if one.evidence
+        ("numbers", verdict, evaluation.tests[verdict.statistic], family)
+        for verdict in evaluation.verdicts
+        if verdict.evidence
     ]
     if evaluation.credal is not None:
         _, *own = evaluation.credal.verdicts
@@ -313,22 +316,22 @@ def _outside(observed: Any, band: Any) -> int:
 
 def _curves(evaluation: cr.Evaluation) -> Iterator[Named]:
     """Return what is said about classes, and about answers in the order of confidence."""
-    own = evaluation.curves
-    if own is None:
+    curves = evaluation.curves
+    if curves is None:
         return
-    worst = int(own.class_errors.argmax())
-    largest = digits(own.class_errors[worst])
+    worst = int(curves.class_errors.argmax())
+    largest = digits(curves.class_errors[worst])
     yield Named("classes", (f"Class {evaluation.classes[worst]} has the largest error, {largest}",))
-    yield Named("classes", (f"the {len(own.class_errors)} worst of {len(evaluation.classes)} classes",))
-    for curve in own.per_class:
+    yield Named("classes", (f"the {len(curves.class_errors)} worst of {len(evaluation.classes)} classes",))
+    for curve in curves.per_class:
         bins = ()
         held = curve.weight > 0
         if curve.band is not None:
             out = _outside(curve.observed[held], [end[held] for end in curve.band])
             bins = (f"; {out} of {held.sum()} non-empty bins",)
         yield Named("classes", (f"Error {digits(mean_gap(curve))}", *bins))
-    (name, first), *others = own.risk_coverage.items()
-    half = {by: float(np.interp(0.5, one.coverage, one.risk)) for by, one in own.risk_coverage.items()}
+    (name, first), *others = curves.risk_coverage.items()
+    half = {by: float(np.interp(0.5, one.coverage, one.risk)) for by, one in curves.risk_coverage.items()}
     stated = float(np.interp(0.5, first.coverage, first.stated))
     yield Named(
         "risk-coverage",
@@ -344,7 +347,7 @@ def _curves(evaluation: cr.Evaluation) -> Iterator[Named]:
 def _parts(evaluation: cr.Evaluation) -> Iterator[Named]:
     """Return what is said about the numbers of each part."""
     if evaluation.recalibration is not None:
-        beside = any(one.about == "left" for one in evaluation.headline.questions)
+        beside = any(question.about == "left" for question in evaluation.headline.questions)
         yield from _recalibration(evaluation.recalibration, is_captioned=not beside)
     if evaluation.raters is not None:
         loss = evaluation.raters.loss
@@ -438,8 +441,8 @@ def _score(score: Any) -> Iterator[Named]:
             f"distance {distance} plus imprecision {imprecision} (",
             *(f"alone scores {digits(one.summary['total']['all'].mean)}" for one in mean),
             *(
-                f"({100 * (one.other_score / one.score - 1):+.0f} %, {one.n} instances)"
-                for one in score.dependences
+                f"({100 * (dependence.other_score / dependence.score - 1):+.0f} %, {dependence.n} instances)"
+                for dependence in score.dependences
             ),
         ),
     )
@@ -487,11 +490,11 @@ def _recalibration(report: Any, is_captioned: bool) -> Iterator[Named]:
     if not is_captioned:  # the picture stands beside a question
         return
     if hasattr(report.curve, "edges"):
-        after = [f"{digits(mean_gap(one.curve))} after {name}" for name, one in report.methods.items()]
+        after = [f"{digits(mean_gap(method.curve))} after {name}" for name, method in report.methods.items()]
         yield Named("recalibration", (f"is {digits(mean_gap(report.curve))} before recalibration", *after))
     elif report.curve is not None:
-        gaps = {"before": report.curve, **{name: one.curve for name, one in report.methods.items()}}
-        before, *after = (digits(np.abs(one.observed - one.levels).mean()) for one in gaps.values())
+        gaps = {"before": report.curve, **{name: method.curve for name, method in report.methods.items()}}
+        before, *after = (digits(np.abs(gap.observed - gap.levels).mean()) for gap in gaps.values())
         said = [f"{gap} after {name}" for gap, name in zip(after, report.methods, strict=True)]
         yield Named("recalibration", (f"is {before} before recalibration", *said))
 
@@ -558,7 +561,7 @@ def _held(part: str, evaluation: cr.Evaluation) -> Iterator[float]:
 
 def _derived(evaluation: cr.Evaluation) -> Iterator[float]:
     """Return what the first screen says and the evaluation holds in pieces: means over bins, half a curve."""
-    if any(one.pvalue < 1e-4 for one in evaluation.tests.values()):
+    if any(test.pvalue < 1e-4 for test in evaluation.tests.values()):
         yield 1e-4  # "p < 0.0001"
     if evaluation.diagnosis is not None:
         yield from _of_diagnosis(evaluation.diagnosis)
@@ -578,8 +581,8 @@ def _derived(evaluation: cr.Evaluation) -> Iterator[float]:
 def _of_diagnosis(found: Any) -> Iterator[float]:
     """Return what sentences make of a diagnosis: errors of gains, shares outside, factors, slopes."""
     yield found.n_resamples
-    for one in found.repairs:
-        yield from (2 * one.stderr, -one.gain)
+    for repair in found.repairs:
+        yield from (2 * repair.stderr, -repair.gain)
     for effect in (found.effect, *([] if found.second is None else [found.second])):
         yield from (1 - effect.stated, 1 - effect.observed)
         if effect.claim.level is not None:
@@ -599,8 +602,8 @@ def _of_diagnosis(found: Any) -> Iterator[float]:
 def comparison_faults(page: ShownPage, comparison: Any) -> list[str]:
     """Return what is wrong about the sentences of a comparison's page."""
     ranking = comparison.ranking
-    shown = [one.text for one in page.sentences]
-    advice = [str(one) for one in comparison.recommendations.values()]
+    shown = [sentence.text for sentence in page.sentences]
+    advice = [str(recommendation) for recommendation in comparison.recommendations.values()]
     said = [comparison.findings[0], *advice]
     said += comparison.findings if comparison.by_scores else comparison.tradeoff_findings
     missing = [f"“{text}” is missing" for text in said if text not in shown]
@@ -626,11 +629,11 @@ def _compared(comparison: cr.Comparison) -> Iterator[Named]:
     scores = comparison.ranking.lines.scores
     for part in ("distance", "imprecision"):
         larger = sum(
-            one.summary[part]["wrong"].mean > one.summary[part]["right"].mean for one in scores.values()
+            score.summary[part]["wrong"].mean > score.summary[part]["right"].mean for score in scores.values()
         )
         yield Named("models", (f"{part.capitalize()} is larger", f"in {larger} of {len(scores)} models"))
     for group in ("right", "wrong"):
-        mean, name = min((one.summary["total"][group].mean, name) for name, one in scores.items())
+        mean, name = min((score.summary["total"][group].mean, name) for name, score in scores.items())
         yield Named(
             "models", (f"Over {group} predictions {name} has the smallest mean score, {digits(mean)}.",)
         )

@@ -28,12 +28,12 @@ class Node:
     def _text(self) -> str:
         if self.tag in _HIDDEN:
             return ""
-        inner = "".join(one if isinstance(one, str) else one._text() for one in self.children)
+        inner = "".join(child if isinstance(child, str) else child._text() for child in self.children)
         return {"sup": f"^{inner} ", "br": " "}.get(self.tag, inner)
 
     def all(self, tag: str, class_: str = "") -> list[Node]:
         """Return all elements of a tag, and of a class, in their order."""
-        inside = [one for one in self.children if isinstance(one, Node)]
+        inside = [child for child in self.children if isinstance(child, Node)]
         found = [deep for one in inside for deep in one.all(tag, class_)]
         own = self.tag == tag and class_ in ("", *self.attributes.get("class", "").split())
         return [self, *found] if own else found
@@ -131,13 +131,13 @@ class ShownPage:
 
     def table(self, caption: str) -> ShownTable:
         """Return the only table of this caption."""
-        (found,) = (one for one in self.tables if one.caption == caption)
+        (found,) = (table for table in self.tables if table.caption == caption)
         return found
 
 
 def _table(node: Node) -> ShownTable:
     (head,), (body,) = node.all("thead"), node.all("tbody")
-    cells = [[one for one in row.children if isinstance(one, Node)] for row in body.all("tr")]
+    cells = [[child for child in row.children if isinstance(child, Node)] for row in body.all("tr")]
     return ShownTable(
         "".join(one.text for one in node.all("caption")),
         tuple(one.text for one in head.all("th")),
@@ -156,8 +156,8 @@ def _sentences(node: Node, part: str) -> Iterator[Sentence]:
         if node.text:
             yield Sentence(part, node.text)
         return
-    for one in node.children:
-        if isinstance(one, Node):
-            yield from _sentences(one, part)
-        elif one.strip():
-            yield Sentence(part, " ".join(one.split()))
+    for child in node.children:
+        if isinstance(child, Node):
+            yield from _sentences(child, part)
+        elif child.strip():
+            yield Sentence(part, " ".join(child.split()))

@@ -41,5 +41,5 @@ def without_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def marked(picture: Any, label: str) -> tuple[Any, ...]:
     """Return the data of the one mark with this name in the key."""
-    (found,) = [one for one in picture.marks if one.label == label]
+    (found,) = [mark for mark in picture.marks if mark.label == label]
     return found.data  # type: ignore[no-any-return]

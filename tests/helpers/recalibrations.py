@@ -47,15 +47,15 @@ def narrow(n: int = 400, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndar
 def real_kinds(mean: np.ndarray, seed: int = 1) -> dict[str, cr.predictions.RealPredictions]:
     """Predictions of spread 1 around the means, of every kind."""
     rng = np.random.default_rng(seed)
-    one = cr.Gaussian(mean, np.ones(len(mean)))
+    gaussian = cr.Gaussian(mean, np.ones(len(mean)))
     levels = np.arange(1, 20) / 20
     return {
-        "Gaussian": one,
+        "Gaussian": gaussian,
         "mixture": cr.Gaussian(
             mean[:, None] + 0.3 * rng.normal(size=(len(mean), 3)), np.ones((len(mean), 3))
         ),
         "Samples": cr.Samples(mean[:, None] + rng.normal(size=(len(mean), 30))),
-        "Quantiles": cr.Quantiles(one.quantile(levels), levels),
+        "Quantiles": cr.Quantiles(gaussian.quantile(levels), levels),
     }
 
 

@@ -19,12 +19,18 @@ def differences(first: Any, second: Any, where: str = "") -> list[str]:
     if isinstance(first, dict) and isinstance(second, dict):
         if first.keys() != second.keys():
             return [f"{where}: {sorted(first.keys() ^ second.keys())}"]
-        return [one for key in first for one in differences(first[key], second[key], f"{where}.{key}")]
+        return [
+            difference
+            for key in first
+            for difference in differences(first[key], second[key], f"{where}.{key}")
+        ]
     if isinstance(first, list | tuple) and isinstance(second, list | tuple):
         if len(first) != len(second):
             return [f"{where}: lengths {len(first)} and {len(second)}"]
         pairs = zip(first, second, strict=True)
-        return [one for at, pair in enumerate(pairs) for one in differences(*pair, f"{where}[{at}]")]
+        return [
+            difference for at, pair in enumerate(pairs) for difference in differences(*pair, f"{where}[{at}]")
+        ]
     if isinstance(first, float) and isinstance(second, float) and "pvalue" not in where:
         if math.isclose(first, second, rel_tol=ROUNDING, abs_tol=ROUNDING) or (
             first != first and second != second

@@ -166,5 +166,5 @@ def labels(n: int, k: int) -> st.SearchStrategy[np.ndarray]:
 @st.composite
 def labelled(draw: Draw, largest: int = 12) -> tuple[cr.Point, np.ndarray]:
     """Class predictions and labels of the same length."""
-    given = draw(class_predictions(draw(instances(largest))))
-    return given, draw(labels(len(given), given.n_classes))
+    sample = draw(class_predictions(draw(instances(largest))))
+    return sample, draw(labels(len(sample), sample.n_classes))

@@ -72,7 +72,9 @@ class Once:
 
 
 def studies_of(result: StudyResult) -> dict[str, PowerStudy]:
-    found = {name: one for name, one in result.findings.details.items() if isinstance(one, PowerStudy)}
+    found = {
+        name: detail for name, detail in result.findings.details.items() if isinstance(detail, PowerStudy)
+    }
     assert set(found) == {"power", "costly"}
     return found
 
@@ -88,10 +90,10 @@ class Told(Rates):
         object.__setattr__(self, "changed", changed)
 
     def curve(self, world: str, test: str) -> dict[float, Share]:
-        told = self.changed.get((world, test))  # type: ignore[attr-defined]
-        rates = {level: level if told is None else told for level in LEVELS}
-        if isinstance(told, dict):
-            rates = told
+        value = self.changed.get((world, test))  # type: ignore[attr-defined]
+        rates = {level: level if value is None else value for level in LEVELS}
+        if isinstance(value, dict):
+            rates = value
         return {level: Share(round(1000 * rate), 1000) for level, rate in rates.items()}
 
 

@@ -33,8 +33,10 @@ def _json(path: Path, arrays: dict[str, Any], about: dict[str, Any], meta: dict[
     if "focal_sets" in arrays:
         sets = arrays.pop("focal_sets")
         document |= {"n_classes": sets.shape[1], "focal_sets": [sorted(one) for one in sets_of(sets)]}
-    document["dtypes"] = {name: str(one.dtype) for name, one in arrays.items() if one.dtype.kind in "fiub"}
-    document |= {name: one.tolist() for name, one in arrays.items()}
+    document["dtypes"] = {
+        name: str(array.dtype) for name, array in arrays.items() if array.dtype.kind in "fiub"
+    }
+    document |= {name: array.tolist() for name, array in arrays.items()}
     path.write_text(json.dumps(document, ensure_ascii=False), encoding="utf-8")
 
 
@@ -42,8 +44,8 @@ def _torch(path: Path, arrays: dict[str, Any], about: dict[str, Any], meta: dict
     import torch
 
     tensors = {
-        name: one.tolist() if one.dtype.kind == "U" else torch.from_numpy(np.array(one, order="C"))
-        for name, one in arrays.items()
+        name: array.tolist() if array.dtype.kind == "U" else torch.from_numpy(np.array(array, order="C"))
+        for name, array in arrays.items()
     }
     torch.save({**tensors, **about, **({"meta": meta} if meta else {})}, path)
 
@@ -52,13 +54,13 @@ def _netcdf(path: Path, arrays: dict[str, Any], about: dict[str, Any], meta: dic
     import xarray
 
     variables = {}
-    for name, one in arrays.items():
+    for name, array in arrays.items():
         beside = name in ("y", "label_counts", "features", "group", "id", "cluster", "levels", "focal_sets")
-        members = "member_axis" in about and one.ndim > 1 and not beside
+        members = "member_axis" in about and array.ndim > 1 and not beside
         middle = ["member"] if members else []
-        first = "instance" if one.shape[:1] == (n,) and name != "focal_sets" else f"{name}_row"
-        rest = [f"{name}_{axis}" for axis in range(one.ndim - 1 - len(middle))]
-        variables[name] = ([first, *middle, *rest], one)
+        first = "instance" if array.shape[:1] == (n,) and name != "focal_sets" else f"{name}_row"
+        rest = [f"{name}_{axis}" for axis in range(array.ndim - 1 - len(middle))]
+        variables[name] = ([first, *middle, *rest], array)
     if "classes" in about:
         variables["classes"] = (["class"], np.array(about["classes"], dtype=np.str_))
     path.write_bytes(bytes(xarray.Dataset(variables, attrs=meta).to_netcdf(engine="scipy")))

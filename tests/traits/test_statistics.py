@@ -53,4 +53,4 @@ def test_something_is_declared_of_everything() -> None:
     """A check that no statistic asks for would pass without looking."""
     traits = [statistic.traits for statistic in SUBJECTS.values()]
     for name in ("differentiable", "multiplicities", "duplicate_invariant"):
-        assert {getattr(one, name) for one in traits} == {True, False}, name
+        assert {getattr(trait, name) for trait in traits} == {True, False}, name

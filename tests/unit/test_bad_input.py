@@ -357,9 +357,9 @@ def test_other_precisions(statistic):
     dyadic = np.array([[0.75, 0.25], [0.25, 0.75], [0.5, 0.5], [0.875, 0.125]])  # exact in every precision
     expected = statistic(dyadic, LABELS)
     for dtype in (np.float16, np.float32, np.longdouble):
-        found = statistic(dyadic.astype(dtype), LABELS)
-        assert found.value == pytest.approx(expected.value, rel=1e-12), dtype
-        assert found.notes == expected.notes
+        estimate = statistic(dyadic.astype(dtype), LABELS)
+        assert estimate.value == pytest.approx(expected.value, rel=1e-12), dtype
+        assert estimate.notes == expected.notes
 
 
 @pytest.mark.parametrize("statistic", STATISTICS, ids=lambda one: one.name)

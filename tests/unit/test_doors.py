@@ -47,9 +47,9 @@ def test_missing_scores_are_dropped_on_request_and_the_advice_can_be_followed(tm
     path = write_csv(tmp_path / "e.csv", score=scores, label=BINARY)
     with pytest.raises(cr.InvalidRowsError, match=r"row 3 holds nan.*`load\(path, drop_invalid=True\)`"):
         cr.evaluate(path)
-    found = cr.load(path, drop_invalid=True)
-    np.testing.assert_array_equal(found.predictions.probs[:, 1], np.delete(scores, 3))
-    np.testing.assert_array_equal(found.labels, np.delete(BINARY, 3))
+    data = cr.load(path, drop_invalid=True)
+    np.testing.assert_array_equal(data.predictions.probs[:, 1], np.delete(scores, 3))
+    np.testing.assert_array_equal(data.labels, np.delete(BINARY, 3))
 
 
 # Columns that hold no numbers
@@ -83,9 +83,9 @@ def test_columns_of_frames_may_hold_dates_and_categories(kind: str, library: str
     if library == "polars":
         frame = pytest.importorskip("polars", reason="needs an extra").from_pandas(frame)
     assert cr.brier(frame).value == cr.brier(TWO, BINARY).value
-    found = cr.audit(cr.load(frame, groups=["day"]), n_resamples=19, min_size=5, rng=0)
-    assert found.attributes == ("day",)
-    assert len(found.groups) > 1
+    audited = cr.audit(cr.load(frame, groups=["day"]), n_resamples=19, min_size=5, rng=0)
+    assert audited.attributes == ("day",)
+    assert len(audited.groups) > 1
 
 
 # Names
@@ -105,9 +105,9 @@ def test_group_names_reach_no_page_as_commands(letter: str, tmp_path: Path) -> N
 )
 def test_class_names_survive_a_csv(classes: tuple[str, ...], tmp_path: Path) -> None:
     path = cr.save(tmp_path / "c.csv", cr.Point(PROBS), LABELS, classes=classes)
-    found = cr.load(path)
-    assert found.classes == classes
-    np.testing.assert_array_equal(found.labels, LABELS)
+    data = cr.load(path)
+    assert data.classes == classes
+    np.testing.assert_array_equal(data.labels, LABELS)
 
 
 # Labels, groups and clusters
@@ -121,9 +121,9 @@ def test_masked_clusters_are_missing_ones() -> None:
 
 def test_text_of_truth_values_is_read_as_truth_values() -> None:
     words = np.where(BINARY, "TRUE", " False")
-    found = cr.evaluate(TWO[:, 1], words, tests=False)
-    assert found.estimates["accuracy"].value == cr.accuracy(TWO, BINARY).value
-    assert any("text of True and False" in note for note in found.notes)
+    evaluation = cr.evaluate(TWO[:, 1], words, tests=False)
+    assert evaluation.estimates["accuracy"].value == cr.accuracy(TWO, BINARY).value
+    assert any("text of True and False" in note for note in evaluation.notes)
     with pytest.raises(cr.InputTypeError, match="say whether each prediction was right"):
         cr.accuracy(PROBS, words)
 
@@ -233,9 +233,9 @@ def test_missing_labels_are_asked_for(tmp_path: Path) -> None:
 
 
 def test_bytes_are_names() -> None:
-    found = cr.audit(PROBS, LABELS, groups=np.char.encode(NAMES), n_resamples=19)
+    audited = cr.audit(PROBS, LABELS, groups=np.char.encode(NAMES), n_resamples=19)
     expected = cr.audit(PROBS, LABELS, groups=NAMES, n_resamples=19)
-    assert [one.group for one in found.groups] == [one.group for one in expected.groups]
+    assert [group.group for group in audited.groups] == [group.group for group in expected.groups]
 
 
 def test_infinite_tables_are_no_labels() -> None:
@@ -311,7 +311,9 @@ def test_garbage_meets_the_librarys_own_errors(
     rng = np.random.default_rng(sum(map(ord, name)))
     garbage = _garbage()
     parameters = inspect.signature(function).parameters
-    named = [one.name for one in parameters.values() if one.kind is not one.VAR_KEYWORD]
+    named = [
+        parameter.name for parameter in parameters.values() if parameter.kind is not parameter.VAR_KEYWORD
+    ]
     for wrong in named:
         for chosen in rng.permutation(len(garbage))[:4]:
             given = {"predictions": PROBS, "labels": LABELS, "probs": PROBS, "n_resamples": 19, "obj": PROBS}
@@ -346,16 +348,16 @@ def test_groups_and_clusters_name_columns_of_a_frame() -> None:
 
 def test_a_column_of_scores_is_a_point() -> None:
     pandas = pytest.importorskip("pandas")
-    found = cr.Point(pandas.Series(TWO[:, 1]))
-    np.testing.assert_array_equal(found.probs, np.stack([1 - TWO[:, 1], TWO[:, 1]], axis=1))
-    assert "probability of class 1" in found.notes[0]
+    point = cr.Point(pandas.Series(TWO[:, 1]))
+    np.testing.assert_array_equal(point.probs, np.stack([1 - TWO[:, 1], TWO[:, 1]], axis=1))
+    assert "probability of class 1" in point.notes[0]
 
 
 @pytest.mark.parametrize("dtype", [np.int64, np.int8, np.float64, object])
 def test_minus_one_and_one_are_two_classes_in_python_too(dtype: Any) -> None:
-    found = cr.accuracy(TWO, (2 * BINARY - 1).astype(dtype))
-    assert found.value == cr.accuracy(TWO, BINARY).value
-    assert "labels -1 and 1 are read as class 0 and class 1" in found.notes
+    estimate = cr.accuracy(TWO, (2 * BINARY - 1).astype(dtype))
+    assert estimate.value == cr.accuracy(TWO, BINARY).value
+    assert "labels -1 and 1 are read as class 0 and class 1" in estimate.notes
     with pytest.raises(cr.InputError, match="is -1"):  # unlabelled rows among 0 and 1 remain an error
         cr.accuracy(TWO, np.r_[-1, BINARY[1:]])
 
@@ -372,9 +374,9 @@ def test_columns_named_like_ids(tmp_path: Path) -> None:
     path = write_csv(
         tmp_path / "d.csv", visit_id=np.arange(60) // 2, no=TWO[:, 0], yes=TWO[:, 1], label=["no", "yes"] * 30
     )
-    found = cr.load(path)
-    assert found.ids is None
-    assert found.classes == ("no", "yes")
+    data = cr.load(path)
+    assert data.ids is None
+    assert data.classes == ("no", "yes")
 
 
 def test_one_level_of_mapie() -> None:
@@ -424,9 +426,9 @@ def test_a_remark_above_the_header_is_named(tmp_path: Path) -> None:
 def test_percentiles(tmp_path: Path) -> None:
     y = RNG.normal(size=60)
     path = write_csv(tmp_path / "q.csv", P10=y - 1, P50=y, P90=y + 1, y=y)
-    found = cr.load(path).predictions
-    np.testing.assert_allclose(found.levels, [0.1, 0.5, 0.9])
-    np.testing.assert_allclose(found.values[:, 2], y + 1)
+    predictions = cr.load(path).predictions
+    np.testing.assert_allclose(predictions.levels, [0.1, 0.5, 0.9])
+    np.testing.assert_allclose(predictions.values[:, 2], y + 1)
 
 
 @pytest.mark.parametrize("labels", [LABELS, LABELS.tolist()])
@@ -435,26 +437,26 @@ def test_groups_are_columns_of_the_frame_also_if_labels_are_given(labels: Any) -
     frame = pd.DataFrame({**{f"p_{j}": PROBS[:, j] for j in range(3)}, "region": NAMES})
     expected = cr.evaluate(PROBS, LABELS, groups={"region": NAMES}, n_resamples=19, rng=0, progress=None)
     for given in (labels, pd.Series(labels)):
-        found = cr.evaluate(frame, given, groups="region", n_resamples=19, rng=0, progress=None)
-        assert found.audit.pvalue == expected.audit.pvalue
+        evaluation = cr.evaluate(frame, given, groups="region", n_resamples=19, rng=0, progress=None)
+        assert evaluation.audit.pvalue == expected.audit.pvalue
 
 
 def test_bfloat16(tmp_path: Path) -> None:
     torch = pytest.importorskip("torch")
     probs = torch.tensor(PROBS, dtype=torch.bfloat16)
     torch.save({"probs": probs, "y": torch.tensor(LABELS)}, tmp_path / "b.pt")
-    found = cr.load(tmp_path / "b.pt")
-    np.testing.assert_allclose(found.predictions.probs, PROBS, atol=0.01)  # eight bits of each number
-    assert any("bfloat16" in note for note in found.notes)
+    data = cr.load(tmp_path / "b.pt")
+    np.testing.assert_allclose(data.predictions.probs, PROBS, atol=0.01)  # eight bits of each number
+    assert any("bfloat16" in note for note in data.notes)
 
 
 def test_pixels_are_rows_and_images_are_clusters() -> None:
     images = PROBS.reshape(3, 4, 5, 3)
-    found = cr.brier(images, LABELS.reshape(3, 4, 5))
+    estimate = cr.brier(images, LABELS.reshape(3, 4, 5))
     expected = cr.brier(PROBS, LABELS, clusters=np.repeat(np.arange(3), 20))
-    assert (found.value, found.stderr) == (expected.value, expected.stderr)
+    assert (estimate.value, estimate.stderr) == (expected.value, expected.stderr)
     assert any(
-        "60 pixels of 3 images with 3 classes; each image is one cluster" in one for one in found.notes
+        "60 pixels of 3 images with 3 classes; each image is one cluster" in note for note in estimate.notes
     )
     with pytest.raises(cr.InputError, match=r"Put the classes last"):
         cr.brier(np.moveaxis(images, -1, 1), LABELS.reshape(3, 4, 5))
@@ -465,11 +467,11 @@ def test_files_of_images_are_rows_of_pixels(tmp_path: Path) -> None:
     images, labels = PROBS.reshape(3, 4, 5, 3), LABELS.reshape(3, 4, 5).copy()
     labels[:, 0] = 255
     np.savez(tmp_path / "i.npz", probs=images, y=labels, site=np.array(["a", "b", "b"]))
-    found = cr.load(tmp_path / "i.npz", ignore_label=255, groups=["site"])
+    data = cr.load(tmp_path / "i.npz", ignore_label=255, groups=["site"])
     kept = labels.ravel() != 255
-    np.testing.assert_array_equal(found.predictions.probs, PROBS[kept])
-    np.testing.assert_array_equal(found.clusters, np.repeat(np.arange(3), 20)[kept])
-    np.testing.assert_array_equal(found.groups["site"], np.repeat(["a", "b", "b"], 20)[kept])
+    np.testing.assert_array_equal(data.predictions.probs, PROBS[kept])
+    np.testing.assert_array_equal(data.clusters, np.repeat(np.arange(3), 20)[kept])
+    np.testing.assert_array_equal(data.groups["site"], np.repeat(["a", "b", "b"], 20)[kept])
     np.save(tmp_path / "p.npy", images)
     np.save(tmp_path / "y.npy", LABELS.reshape(3, 4, 5))
     lone = cr.load(tmp_path / "p.npy", labels=tmp_path / "y.npy")
@@ -492,25 +494,25 @@ def test_several_labels_per_row_are_refused_with_the_call_that_works(tmp_path: P
     shares = probs / probs.sum(axis=1, keepdims=True)
     with pytest.raises(cr.InputError, match=r"one column per rater or several classes of a row.*from_table"):
         cr.accuracy(shares, marks)  # four raters who only ever see two of four classes are improbable
-    found = cr.brier(probs.ravel(), marks.ravel(), clusters=np.repeat(np.arange(60), 4))
+    estimate = cr.brier(probs.ravel(), marks.ravel(), clusters=np.repeat(np.arange(60), 4))
     # both classes of each question: 2 (p - y)^2
-    assert found.value == pytest.approx(2 * ((probs - marks) ** 2).mean())
+    assert estimate.value == pytest.approx(2 * ((probs - marks) ** 2).mean())
 
 
 def test_a_report_replaces_a_report_and_nothing_else(tmp_path: Path) -> None:
-    found = cr.evaluate(PROBS, LABELS, n_resamples=19, progress=None)
+    evaluation = cr.evaluate(PROBS, LABELS, n_resamples=19, progress=None)
     path = tmp_path / "r.html"
-    found.report(path)
-    found.report(path)
+    evaluation.report(path)
+    evaluation.report(path)
     path.write_text("<html>mine</html>")
     with pytest.raises(cr.FileError, match="already exists"):
-        found.report(path)
-    assert len(repr(found)) < 120
+        evaluation.report(path)
+    assert len(repr(evaluation)) < 120
 
 
 def test_a_saved_credal_test_is_json() -> None:
-    found = cr.credal_test(cr.Ensemble(MEMBERS, member_axis=1), LABELS, n_resamples=19, rng=0)
-    json.dumps(found.to_dict(), allow_nan=False)
+    result = cr.credal_test(cr.Ensemble(MEMBERS, member_axis=1), LABELS, n_resamples=19, rng=0)
+    json.dumps(result.to_dict(), allow_nan=False)
 
 
 def test_the_order_of_rows_decides_nothing_about_the_crps() -> None:
@@ -570,11 +572,11 @@ def test_recalibrated_tables_keep_their_other_columns(tmp_path: Path) -> None:
     fit = ["calibrate", "fit", path, str(tmp_path / "c.json"), "--method", "temperature", "-q"]
     assert main(fit) == 0
     assert main(["calibrate", "apply", str(tmp_path / "c.json"), path, str(tmp_path / "out.csv"), "-q"]) == 0
-    found = cr.load(tmp_path / "out.csv", groups=["region", "age", "group"])
-    np.testing.assert_array_equal(found.ids, columns["customer_id"])
-    np.testing.assert_array_equal(found.groups["region"], NAMES)
-    np.testing.assert_array_equal(found.groups["group"], NAMES)
-    np.testing.assert_array_equal(found.groups["age"], np.arange(60))
+    data = cr.load(tmp_path / "out.csv", groups=["region", "age", "group"])
+    np.testing.assert_array_equal(data.ids, columns["customer_id"])
+    np.testing.assert_array_equal(data.groups["region"], NAMES)
+    np.testing.assert_array_equal(data.groups["group"], NAMES)
+    np.testing.assert_array_equal(data.groups["age"], np.arange(60))
 
 
 def test_twenty_thousand_columns_are_inspected_in_linear_time(tmp_path: Path) -> None:

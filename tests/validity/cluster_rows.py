@@ -79,7 +79,10 @@ def pvalues(
         result = cr.calibration_test(
             probs, labels, statistics=statistics, n_resamples=REPLICATES, rng=seed, **how
         )
-        return {**{name: one.pvalue for name, one in result.components.items()}, "omnibus": result.pvalue}
+        return {
+            **{name: component.pvalue for name, component in result.components.items()},
+            "omnibus": result.pvalue,
+        }
 
     return run
 
@@ -99,7 +102,7 @@ def real_values(n_clusters: int, size: int, correlation: float) -> Callable[[int
             clusters=ids,
             rng=seed,
         )
-        found = {name: one.pvalue for name, one in result.components.items()}
+        found = {name: component.pvalue for name, component in result.components.items()}
         for curve in (cr.pit_test, cr.coverage_curve):
             own = curve(
                 cr.Gaussian(mean, std), labels, levels=20, n_resamples=REPLICATES, clusters=ids, rng=seed
@@ -133,18 +136,21 @@ def spreads(n_clusters: int, size: int, draws: int, shared: str) -> Callable[[in
             drawn = rng.standard_normal((ids.size, draws))
             if shared == "skewed part":
                 away, drawn = np.exp(0.6 * away), np.exp(0.6 * drawn)
-        given = cr.Gaussian(mean, std)
+        predictions = cr.Gaussian(mean, std)
         if draws:
-            given = cr.Samples(mean[:, None] + std[:, None] * drawn, member_axis=1)
+            predictions = cr.Samples(mean[:, None] + std[:, None] * drawn, member_axis=1)
         result = cr.calibration_test(
-            given,
+            predictions,
             mean + std * away,
             statistics=[*SPREADS, *SCORES] if draws else SPREADS,
             n_resamples=REPLICATES,
             clusters=ids,
             rng=seed,
         )
-        return {**{name: one.pvalue for name, one in result.components.items()}, "omnibus": result.pvalue}
+        return {
+            **{name: component.pvalue for name, component in result.components.items()},
+            "omnibus": result.pvalue,
+        }
 
     return run
 

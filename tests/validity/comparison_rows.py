@@ -66,8 +66,10 @@ def differences(pair: str, n: int, k: int) -> Callable[[int], Numbers]:
         }
         truths = _estimands(pair, k)
         return {
-            one.statistic: float(one.interval[0] <= truths[one.statistic] <= one.interval[1])
-            for one in error_differences(models, ERRORS, "first", 0.95)
+            difference.statistic: float(
+                difference.interval[0] <= truths[difference.statistic] <= difference.interval[1]
+            )
+            for difference in error_differences(models, ERRORS, "first", 0.95)
         }
 
     return run

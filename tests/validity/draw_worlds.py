@@ -33,7 +33,7 @@ def _laplace(rng: np.random.Generator, centre: np.ndarray, *shape: int) -> np.nd
 
 def _tested(given: cr.Samples, labels: np.ndarray, names: tuple[str, ...], reps: int, seed: int) -> dict:
     result = cr.calibration_test(given, labels, statistics=names, n_resamples=reps, rng=seed)
-    found = {name: one.pvalue for name, one in result.components.items()}
+    found = {name: component.pvalue for name, component in result.components.items()}
     curve = cr.pit_test(given, labels, n_resamples=reps, rng=seed)
     return {**found, "omnibus": result.pvalue, "pit_test": curve.pvalue}
 
@@ -44,8 +44,8 @@ def draws(
     """Samples (n, s) with heavy tails."""
     rng = np.random.default_rng((1, seed))
     centre = rng.normal(size=n)
-    given = cr.Samples(_laplace(rng, centre, s), member_axis=1)
-    return _tested(given, _labels(rng, centre, shift, spread), DRAWN, reps, seed)
+    samples = cr.Samples(_laplace(rng, centre, s), member_axis=1)
+    return _tested(samples, _labels(rng, centre, shift, spread), DRAWN, reps, seed)
 
 
 def spread_of_draws(seed: int, *, n: int, s: int, spread: float = 1.0, reps: int = 199) -> dict[str, float]:
@@ -53,17 +53,17 @@ def spread_of_draws(seed: int, *, n: int, s: int, spread: float = 1.0, reps: int
     rng = np.random.default_rng((7, seed))
     centre, width = rng.normal(size=n), np.exp(0.5 * rng.normal(size=n))
     zero = np.zeros(n)
-    given = cr.Samples(centre[:, None] + width[:, None] * _laplace(rng, zero, s), member_axis=1)
+    samples = cr.Samples(centre[:, None] + width[:, None] * _laplace(rng, zero, s), member_axis=1)
     labels = centre + width * _labels(rng, zero, 0.0, spread)
-    return _tested(given, labels, (*SPREADS, "skce"), reps, seed)
+    return _tested(samples, labels, (*SPREADS, "skce"), reps, seed)
 
 
 def tied_draws(seed: int, *, n: int, s: int, reps: int = 199) -> dict[str, float]:
     """Samples (n, s) and labels of whole numbers, many of them equal."""
     rng = np.random.default_rng((2, seed))
     rate = rng.gamma(2.0, size=n)
-    given = cr.Samples(rng.poisson(rate[:, None], size=(n, s)).astype(float), member_axis=1)
-    return _tested(given, rng.poisson(rate).astype(float), DRAWN, reps, seed)
+    samples = cr.Samples(rng.poisson(rate[:, None], size=(n, s)).astype(float), member_axis=1)
+    return _tested(samples, rng.poisson(rate).astype(float), DRAWN, reps, seed)
 
 
 def members(
@@ -72,16 +72,16 @@ def members(
     """Samples (n, m, s), members apart from each other; one drew every label, or one drew all of them."""
     rng = np.random.default_rng((3, seed))
     own = rng.normal(size=(n, 1)) + 2.0 * rng.normal(size=(1, m)) + 0.5 * rng.normal(size=(n, m))
-    given = cr.Samples(own[:, :, None] + rng.normal(size=(n, m, s)), member_axis=1)
+    samples = cr.Samples(own[:, :, None] + rng.normal(size=(n, m, s)), member_axis=1)
     chosen = rng.integers(m, size=n) if hypothesis == "independent" else np.full(n, rng.integers(m))
     labels = own[np.arange(n), chosen] + shift + rng.normal(size=n)
     settings = {"hypothesis": hypothesis, "n_resamples": reps, "rng": seed}
-    check = cr.predictive_check(given, labels, statistics=DRAWN, **settings).under(hypothesis)
+    check = cr.predictive_check(samples, labels, statistics=DRAWN, **settings).under(hypothesis)
     found = {name: one.pvalue for name, one in check.checks.items()}
     return {
         **found,
         "omnibus": check.omnibus_pvalue,
-        "pit_test": cr.pit_test(given, labels, **settings).pvalue,
+        "pit_test": cr.pit_test(samples, labels, **settings).pvalue,
     }
 
 
@@ -90,14 +90,14 @@ def joint_draws(seed: int, *, n: int, m: int, shift: float = 0.0, reps: int = 19
     rng = np.random.default_rng((4, seed))
     theta = rng.normal(size=m + 1)
     every = theta[None, :] + rng.normal(size=(n, m + 1))
-    given, labels = cr.Samples(every[:, 1:, None], member_axis=1), every[:, 0] + shift
+    samples, labels = cr.Samples(every[:, 1:, None], member_axis=1), every[:, 0] + shift
     settings = {"hypothesis": "bayesian", "n_resamples": reps, "rng": seed}
-    check = cr.predictive_check(given, labels, statistics=DRAWN, **settings).bayesian
+    check = cr.predictive_check(samples, labels, statistics=DRAWN, **settings).bayesian
     found = {name: one.pvalue for name, one in check.checks.items()}
     return {
         **found,
         "omnibus": check.omnibus_pvalue,
-        "pit_test": cr.pit_test(given, labels, **settings).pvalue,
+        "pit_test": cr.pit_test(samples, labels, **settings).pvalue,
     }
 
 
@@ -108,19 +108,19 @@ def quantiles(
     rng = np.random.default_rng((5, seed))
     levels = np.arange(1, q + 1) / (q + 1)
     centre = rng.normal(size=n)
-    given = cr.Quantiles(centre[:, None] + scipy.stats.laplace.ppf(levels), levels)
+    predictions = cr.Quantiles(centre[:, None] + scipy.stats.laplace.ppf(levels), levels)
     labels = _labels(rng, centre, shift, spread)
     settings = {"n_resamples": reps, "rng": seed}
     found = {
         "quantile_calibration_error": cr.calibration_test(
-            given, labels, statistics="quantile_calibration_error", **settings
+            predictions, labels, statistics="quantile_calibration_error", **settings
         ).pvalue,
-        "pit_test": cr.pit_test(given, labels, **settings).pvalue,
+        "pit_test": cr.pit_test(predictions, labels, **settings).pvalue,
     }
     if q > 1:
         widest = cr.picp.with_(level=float(1 - 2 * levels[0]))
-        found["picp"] = cr.calibration_test(given, labels, statistics=widest, **settings).pvalue
-        found["coverage_curve"] = cr.coverage_curve(given, labels, **settings).pvalue
+        found["picp"] = cr.calibration_test(predictions, labels, statistics=widest, **settings).pvalue
+        found["coverage_curve"] = cr.coverage_curve(predictions, labels, **settings).pvalue
     return found
 
 
@@ -130,11 +130,11 @@ def rain(seed: int, *, n: int, q: int, shift: float = 0.0, reps: int = 199) -> d
     levels = np.arange(1, q + 1) / (q + 1)
     size = rng.gamma(2.0, size=n)
     above = np.maximum(levels, 0.6)
-    given = cr.Quantiles(np.where(levels <= 0.6, 0.0, -np.log((1 - above) / 0.4)) * size[:, None], levels)
+    quantiles = cr.Quantiles(np.where(levels <= 0.6, 0.0, -np.log((1 - above) / 0.4)) * size[:, None], levels)
     labels = np.where(rng.random(n) < 0.6, 0.0, rng.standard_exponential(n)) * size + shift
     return {
         "quantile_calibration_error": cr.calibration_test(
-            given, labels, statistics="quantile_calibration_error", n_resamples=reps, rng=seed
+            quantiles, labels, statistics="quantile_calibration_error", n_resamples=reps, rng=seed
         ).pvalue,
-        "pit_test": cr.pit_test(given, labels, n_resamples=reps, rng=seed).pvalue,
+        "pit_test": cr.pit_test(quantiles, labels, n_resamples=reps, rng=seed).pvalue,
     }

@@ -67,8 +67,8 @@ def stepped_down(seed: int) -> Numbers:
     n = 1000
     groups, p = attributes(rng, n, 4, 3), rng.random(n)
     labels = (rng.random(n) < np.clip(p + 0.4 * (groups["a"] == "0"), 0, 1)).astype(int)
-    found = cr.audit(binary(p), labels, groups=groups, n_resamples=REPLICATES, rng=seed)
-    calm = [one for one in found.groups if dict(one.conditions).get("a", "0") != "0"]
+    audited = cr.audit(binary(p), labels, groups=groups, n_resamples=REPLICATES, rng=seed)
+    calm = [group for group in audited.groups if dict(group.conditions).get("a", "0") != "0"]
     return {"step-down": min(one.adjusted_pvalue for one in calm)}
 
 
@@ -132,15 +132,15 @@ def simultaneous(shift: float, scale: float) -> Callable[[int], Numbers]:
         logit = scale * np.log(truth / (1 - truth)) - shift * (groups["a"] == "0")
         p = 1 / (1 + np.exp(-logit))
         labels = (rng.random(n) < truth).astype(int)
-        found = cr.audit(
+        audited = cr.audit(
             binary(p), labels, groups=groups, measures=["classes"], n_resamples=REPLICATES, rng=seed
         )
         held = []
-        for one in found.groups:
+        for group in audited.groups:
             inside = np.ones(n, dtype=bool)
-            for name, level in one.conditions:
+            for name, level in group.conditions:
                 inside &= groups[name] == level
-            held.append(one.low <= (truth - p)[inside].mean() <= one.high)
+            held.append(group.low <= (truth - p)[inside].mean() <= group.high)
         return {"all groups": float(all(held))}
 
     return run

@@ -52,7 +52,7 @@ def spread(
         counts = cr.LabelCounts(rng.multinomial(labels, theta))
         names = ["pair_gap", "spread_score", "local_spread_score"]
         test = cr.raters.spread_test(stated, counts, statistics=names, n_resamples=REPLICATES, rng=seed)
-        return {**{name: one.pvalue for name, one in test.components.items()}, "all": test.pvalue}
+        return {**{name: component.pvalue for name, component in test.components.items()}, "all": test.pvalue}
 
     return run
 
@@ -64,13 +64,13 @@ def stated(kind: Callable[..., Claimed], n: int, k: int, m: int, labels: int) ->
         rng = np.random.default_rng([92, n, k, m, labels, seed])
         claim, theta = kind(rng, n, k, m, None)
         counts = cr.LabelCounts(rng.multinomial(labels, theta))
-        found = cr.raters.ignorance(claim, counts, n_resamples=1, rng=seed)
+        result = cr.raters.ignorance(claim, counts, n_resamples=1, rng=seed)
 
         def holds(estimate: cr.Estimate, value: float) -> float:
             low, high = estimate.interval() if estimate.has_interval else (np.nan, np.nan)
             return float(low <= value <= high) if low == low else np.nan
 
-        return {"gap": holds(found.gap, 0.0)}
+        return {"gap": holds(result.gap, 0.0)}
 
     return run
 
@@ -135,8 +135,8 @@ def panel(n: int, raters: int) -> Callable:
         left = rng.random((n, raters)).argsort(axis=1) >= 2
         counts = cr.LabelCounts.from_table(np.where(left, -1, labels), n_classes=2, missing=-1)
         claim = cr.Dirichlet(1e5 * np.stack([1 - event, event], axis=1))
-        found = cr.raters.ignorance(claim, counts, n_resamples=REPLICATES, rng=seed)
-        return {"mean": found.mean_test.deciding_pvalue, "spread": found.test.deciding_pvalue}
+        result = cr.raters.ignorance(claim, counts, n_resamples=REPLICATES, rng=seed)
+        return {"mean": result.mean_test.deciding_pvalue, "spread": result.test.deciding_pvalue}
 
     return run
 
@@ -166,8 +166,8 @@ def split(n: int, k: int, labels: int) -> Callable:
     def run(seed: int) -> Numbers:
         rng = np.random.default_rng([98, n, k, labels, seed])
         theta = rng.dirichlet(np.ones(k), size=n)
-        found = cr.raters.entropy_split(theta, cr.LabelCounts(rng.multinomial(labels, theta)))
-        low, high = found.aleatoric
+        split = cr.raters.entropy_split(theta, cr.LabelCounts(rng.multinomial(labels, theta)))
+        low, high = split.aleatoric
         return {"aleatoric": float(low <= true <= high)}
 
     return run

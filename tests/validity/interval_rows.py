@@ -74,8 +74,8 @@ def real_estimands() -> dict[str, float]:
     mean, std = rng.normal(size=(60_000, 3)), rng.uniform(0.5, 1.5, size=(60_000, 3))
     chosen, rows = rng.integers(3, size=60_000), np.arange(60_000)
     labels = mean[rows, chosen] + 1.3 * std[rows, chosen] * rng.normal(size=60_000)
-    given = cr.Gaussian(mean, std)
-    return {name: float(cr.statistics.registered()[name](given, labels)) for name in REAL_MEANS}
+    gaussian = cr.Gaussian(mean, std)
+    return {name: float(cr.statistics.registered()[name](gaussian, labels)) for name in REAL_MEANS}
 
 
 REAL_MEANS = tuple(name for name in REAL_STATISTICS if name not in ("quantile_calibration_error", "skce"))
@@ -86,8 +86,10 @@ def real_estimates(seed: int) -> Numbers:
     mean, std = rng.normal(size=(300, 3)), rng.uniform(0.5, 1.5, size=(300, 3))
     chosen, rows = rng.integers(3, size=300), np.arange(300)
     labels = mean[rows, chosen] + 1.3 * std[rows, chosen] * rng.normal(size=300)
-    given, truths = cr.Gaussian(mean, std), real_estimands()
-    return {name: held(cr.statistics.registered()[name](given, labels), truths[name]) for name in REAL_MEANS}
+    gaussian, truths = cr.Gaussian(mean, std), real_estimands()
+    return {
+        name: held(cr.statistics.registered()[name](gaussian, labels), truths[name]) for name in REAL_MEANS
+    }
 
 
 @functools.cache
@@ -289,8 +291,8 @@ def equal_real_models(n: int) -> Callable[[int], Numbers]:
         models = {str(j): cr.Gaussian(mean + off[j], np.full(n, 1.1)) for j in range(3)}
         scores = ["crps", "gaussian_log_loss", "interval_score"]
         labels = mean + rng.normal(size=n)
-        found = cr.rank_models(models, labels, statistics=scores, n_resamples=300, rng=seed)
-        return {name: float((found.at(name).best_ranks == 1).all()) for name in scores}
+        ranking = cr.rank_models(models, labels, statistics=scores, n_resamples=300, rng=seed)
+        return {name: float((ranking.at(name).best_ranks == 1).all()) for name in scores}
 
     return run
 
@@ -305,8 +307,8 @@ def crossing_models(n: int, rng: np.random.Generator) -> tuple[dict[str, np.ndar
 
 
 def only_crossing(models: dict[str, np.ndarray], labels: np.ndarray, seed: int) -> Any:
-    found = cr.rank_models(models, labels, averages=False, n_resamples=300, rng=seed).lines.crossings
-    return found[0] if found else None
+    crossings = cr.rank_models(models, labels, averages=False, n_resamples=300, rng=seed).lines.crossings
+    return crossings[0] if crossings else None
 
 
 @functools.cache
@@ -342,9 +344,9 @@ def calibrated_population() -> tuple[Any, Any, Any]:
 
 def detected(seed: int) -> Numbers:
     probs, labels = calibrated(400, np.random.default_rng([29, seed]))
-    found = cr.selection.detection(probs, labels, n_resamples=REPLICATES, rng=seed)
-    truth, own = calibrated_population()[0], found.scores["confidence"]
-    return {name: held(getattr(own, name), getattr(truth, name).value) for name in ("auroc", "aupr", "fpr")}
+    result = cr.selection.detection(probs, labels, n_resamples=REPLICATES, rng=seed)
+    truth, score = calibrated_population()[0], result.scores["confidence"]
+    return {name: held(getattr(score, name), getattr(truth, name).value) for name in ("auroc", "aupr", "fpr")}
 
 
 def decided(seed: int) -> Numbers:

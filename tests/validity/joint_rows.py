@@ -32,7 +32,10 @@ def tested(n: int, s: int, stated: float, true: float) -> Callable:
     def run(seed: int) -> Numbers:
         draws, labels = joint(np.random.default_rng([81, n, s, seed]), n, s, stated, true)
         test = cr.hypotests.joint_test(draws, labels, n_resamples=REPLICATES, rng=seed)
-        return {**{name: one.pvalue for name, one in test.components.items()}, "both": test.pvalue}
+        return {
+            **{name: component.pvalue for name, component in test.components.items()},
+            "both": test.pvalue,
+        }
 
     return run
 

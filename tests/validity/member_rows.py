@@ -22,7 +22,7 @@ def linear_members(
     features = rng.normal(size=(n, inputs))
     centre = rng.normal(size=(inputs, k)) * common / inputs**0.5
     weights = centre + rng.normal(size=(m + 1, inputs, k)) * between / inputs**0.5
-    logits = np.stack([features @ one for one in weights], axis=1)
+    logits = np.stack([features @ weight for weight in weights], axis=1)
     logits = np.exp(logits - logits.max(axis=2, keepdims=True))
     return logits / logits.sum(axis=2, keepdims=True)
 
@@ -81,13 +81,13 @@ def drawn_labels(n: int, m: int, *, noise: bool = False) -> Callable[[int], Numb
         probs = rng.dirichlet([0.5, 0.5], size=n)
         every = (rng.random((n, m + 1)) > probs[:, :1]).astype(int)
         labels = rng.integers(2, size=n) if noise else every[:, 0]
-        given = cr.Ensemble(np.eye(2)[every[:, 1:]], member_axis=1)
+        ensemble = cr.Ensemble(np.eye(2)[every[:, 1:]], member_axis=1)
         names = ("brier", "log_loss", "confidence_ece")
-        test = cr.calibration_test(given, labels, statistics=names, n_resamples=REPLICATES, rng=seed)
+        test = cr.calibration_test(ensemble, labels, statistics=names, n_resamples=REPLICATES, rng=seed)
         check = cr.predictive_check(
-            given, labels, statistics=["brier"], hypothesis="bayesian", n_resamples=REPLICATES, rng=seed
+            ensemble, labels, statistics=["brier"], hypothesis="bayesian", n_resamples=REPLICATES, rng=seed
         )
-        found = {name: one.pvalue for name, one in test.components.items()}
+        found = {name: component.pvalue for name, component in test.components.items()}
         return {**found, "any": test.pvalue, "bayesian: brier": check.checks["brier"].pvalue}
 
     return run

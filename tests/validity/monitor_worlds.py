@@ -312,18 +312,20 @@ def main() -> None:
 
 
 def row(name: str, results: list[dict[str, Any]], marks: tuple[int, ...]) -> str:
-    ever = sum(one["ever"] for one in results)
+    ever = sum(result["ever"] for result in results)
     cells, ratios, missed, tried = [], [], 0, 0
     for power in FAULTS:
         medians = []
         for mark in marks:
-            values = [one["delays"][mark, power] for one in results if (mark, power) in one["delays"]]
+            values = [
+                result["delays"][mark, power] for result in results if (mark, power) in result["delays"]
+            ]
             missed += sum(np.isinf(values))
             tried += len(values)
             medians.append(float(np.median(values)) if values else np.nan)
-        cells += [f"{one:.0f}" for one in medians]
+        cells += [f"{median:.0f}" for median in medians]
         ratios += [one / medians[0] for one in medians[1:]]
-    seconds = sum(one["seconds"] for one in results)
+    seconds = sum(result["seconds"] for result in results)
     share = f"{ever} ({100 * ever / len(results):.1f} %)"
     parts = (name, len(results), share, *cells, f"{max(ratios, default=1.0):.2f}", f"{missed} of {tried}")
     return f"| {' | '.join(map(str, parts))} | {seconds:.0f} |"

@@ -115,7 +115,7 @@ def credal_statistics(world: worlds.World) -> Callable[[int], Numbers]:
     def run(seed: int) -> Numbers:
         names = ("brier", "log_loss")
         runs = [weighted(world, weights="constant", statistics=name)(seed) for name in names]
-        return {name: value for found in runs for name, value in found.items()}
+        return {name: value for run in runs for name, value in run.items()}
 
     return run
 
@@ -125,8 +125,8 @@ def inflated(world: worlds.World) -> Callable[[int], Numbers]:
 
     def run(seed: int) -> Numbers:
         members, labels = world(seed)
-        found = cr.inflate(cr.Ensemble(members, member_axis=1), labels, rng=seed)
-        return {"witness, radius 0": float(found.pvalues[0])}
+        inflation = cr.inflate(cr.Ensemble(members, member_axis=1), labels, rng=seed)
+        return {"witness, radius 0": float(inflation.pvalues[0])}
 
     return run
 
@@ -145,10 +145,10 @@ def regions(seed: int) -> Numbers:
     result = cr.hypotests.weights_test(
         probs, labels, weights="mean", statistics="brier", n_resamples=1, rng=seed
     )
-    found = result.details.regions(
+    worst_regions = result.details.regions(
         probs, labels, space=rng.normal(size=(150, 2)), n_resamples=REPLICATES, rng=seed
     )
-    return {"any region": next((p for p in (0.01, 0.05, 0.1) if len(found.failing(p))), 1.0)}
+    return {"any region": next((p for p in (0.01, 0.05, 0.1) if len(worst_regions.failing(p))), 1.0)}
 
 
 def raters(count: int, *, outside: bool = False) -> Callable[[int], Numbers]:

@@ -19,7 +19,10 @@ from validity.report import REPLICATES, Numbers, Row
 
 def components(result: cr.results.HypotestResult) -> Numbers:
     """The p-values of all statistics of a test and of the test itself."""
-    return {**{name: one.pvalue for name, one in result.components.items()}, "omnibus": result.pvalue}
+    return {
+        **{name: component.pvalue for name, component in result.components.items()},
+        "omnibus": result.pvalue,
+    }
 
 
 def all_class_statistics(world: worlds.World) -> Callable[[int], Numbers]:
@@ -202,8 +205,8 @@ def too_extreme(n: int) -> Callable[[int], Numbers]:
     def run(seed: int) -> Numbers:
         rng = np.random.default_rng([33, n, seed])
         truth, noise, error = rng.normal(size=(3, n))
-        given = cr.Gaussian(truth + 0.5 * error, np.full(n, np.sqrt(1.25)))
-        return components(cr.calibration_test(given, truth + noise, n_resamples=REPLICATES, rng=seed))
+        gaussian = cr.Gaussian(truth + 0.5 * error, np.full(n, np.sqrt(1.25)))
+        return components(cr.calibration_test(gaussian, truth + noise, n_resamples=REPLICATES, rng=seed))
 
     return run
 
@@ -274,9 +277,9 @@ def draws_and_quantiles(test: str) -> list[Row]:
 def one_observation(sigmas: float) -> Callable[[int], Numbers]:
     def run(seed: int) -> Numbers:
         rng = np.random.default_rng([5, seed])
-        given = cr.Gaussian(rng.normal(size=1), np.ones(1))
-        label = np.asarray(given.mean) + (rng.normal(size=1) if sigmas == 0 else sigmas)
-        return {"Gaussian": observation_check(given, label).pvalue}
+        gaussian = cr.Gaussian(rng.normal(size=1), np.ones(1))
+        label = np.asarray(gaussian.mean) + (rng.normal(size=1) if sigmas == 0 else sigmas)
+        return {"Gaussian": observation_check(gaussian, label).pvalue}
 
     return run
 
@@ -295,8 +298,8 @@ def own_replicates(power: float) -> Callable[[int], Numbers]:
         orders = (rng.permutation(100) for _ in range(REPLICATES))
         pairs = ((probs[order], drawn(probs[order])) for order in orders)
         statistics = ["brier", "log_loss", "skce"]
-        found = cr.hypotests.replicate_test(probs, drawn(truth), pairs, statistics=statistics)
-        return components(found)
+        result = cr.hypotests.replicate_test(probs, drawn(truth), pairs, statistics=statistics)
+        return components(result)
 
     return run
 
@@ -342,19 +345,19 @@ def claimed_coverage(n: int, missed: float) -> Callable[[int], Numbers]:
         features, width = rng.normal(size=(n, 2)), rng.uniform(1, 2, size=n)
         miss = rng.random(n) < np.where(features[:, 0] > 0, 0.1 + missed, 0.1 - missed)
         labels = np.where(miss, 3.0, 0.0)
-        found = cr.hypotests.set_coverage(
+        coverage = cr.hypotests.set_coverage(
             PredictionIntervals(-width, width, 0.9),
             labels,
             features=features,
             n_resamples=REPLICATES,
             rng=seed,
         )
-        assert found.features_pvalue is not None
+        assert coverage.features_pvalue is not None
         return {
-            "marginal": found.pvalue,
-            "by size": found.by_size.pvalue,
-            "features": found.features_pvalue,
-            "smallest adjusted": min(one.deciding_pvalue for one in found.tests.values()),
+            "marginal": coverage.pvalue,
+            "by size": coverage.by_size.pvalue,
+            "features": coverage.features_pvalue,
+            "smallest adjusted": min(test.deciding_pvalue for test in coverage.tests.values()),
         }
 
     return run
@@ -368,12 +371,12 @@ def clustered_coverage(number: int, mean: float) -> Callable[[int], Numbers]:
         own = np.repeat(rng.beta(10 * mean, 10 * (1 - mean), size=number), 10)
         labels = np.where(rng.random(10 * number) < own, 0.0, 3.0)
         width = rng.uniform(1, 2, size=10 * number)
-        found = cr.hypotests.set_coverage(
+        coverage = cr.hypotests.set_coverage(
             PredictionIntervals(-width, width, 0.9), labels, blocks=10, n_resamples=REPLICATES, rng=seed
         )
-        assert found.pvalue is not None
-        assert found.by_size.pvalue is not None
-        return {"marginal": found.pvalue, "by size": found.by_size.pvalue}
+        assert coverage.pvalue is not None
+        assert coverage.by_size.pvalue is not None
+        return {"marginal": coverage.pvalue, "by size": coverage.by_size.pvalue}
 
     return run
 
@@ -391,7 +394,7 @@ def features_in_clusters(
         ranks = scipy.stats.norm.cdf(np.sqrt(0.3) * shared + np.sqrt(0.7) * own)
         labels = np.where(ranks < np.where(features[:, 0] > 0, 0.9 - missed, 0.9 + missed), 0.0, 3.0)
         width = rng.uniform(1, 2, size=ids.size)
-        found = cr.hypotests.set_coverage(
+        coverage = cr.hypotests.set_coverage(
             PredictionIntervals(-width, width, 0.9),
             labels,
             features=features,
@@ -399,10 +402,10 @@ def features_in_clusters(
             n_resamples=REPLICATES,
             rng=seed,
         )
-        assert found.features_pvalue is not None
+        assert coverage.features_pvalue is not None
         return {
-            "features": found.features_pvalue,
-            "smallest adjusted": min(one.deciding_pvalue for one in found.tests.values()),
+            "features": coverage.features_pvalue,
+            "smallest adjusted": min(test.deciding_pvalue for test in coverage.tests.values()),
         }
 
     return run
@@ -548,7 +551,7 @@ def checked(exponent: float, digits: int | None = None) -> Callable[[int], Numbe
                 rng=seed,
             ).under(hypothesis)
             found |= {f"{hypothesis}: {name}": one.pvalue for name, one in check.checks.items()}
-            cells = [one.adjusted_pvalue for own in check.groups.values() for one in own.values()]
+            cells = [one.adjusted_pvalue for group in check.groups.values() for one in group.values()]
             found |= {f"{hypothesis}: any": check.omnibus_pvalue, f"{hypothesis}: any group": min(cells)}
         return found
 

@@ -37,8 +37,8 @@ def test_one_error_rate_for_all_that_is_said(kind: str) -> None:
     for seed in range(RUNS):
         predictions, labels, more = right_model(kind, np.random.default_rng([seed, len(kind)]))
         statistics = ["crps"] if kind == "Gaussian" else ["brier", "accuracy"]
-        found = cr.evaluate(
+        evaluation = cr.evaluate(
             predictions, labels, statistics=statistics, n_resamples=99, recalibrate=[], rng=seed, **more
         )
-        conflicts += any(one.word == "conflict" for one in found.findings)
+        conflicts += any(finding.word == "conflict" for finding in evaluation.findings)
     assert conflicts <= binom.ppf(0.999, RUNS, 0.05)  # 13 of 100

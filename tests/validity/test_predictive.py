@@ -61,7 +61,7 @@ def pvalues(request: pytest.FixtureRequest) -> dict[str, np.ndarray]:
                 found[name].append(part.checks[name].pvalue)
             found[f"smallest {kind}"].append(part.omnibus_pvalue)
             if groups is not None:
-                cells = [one.adjusted_pvalue for own in part.groups.values() for one in own.values()]
+                cells = [one.adjusted_pvalue for group in part.groups.values() for one in group.values()]
                 found["group"].append(min(cells))
     return {name: np.array(values) for name, values in found.items()}
 
@@ -90,10 +90,10 @@ def test_members_that_are_draws_need_the_p_value_that_counts_the_truth() -> None
     plain, counted = [], []
     for _ in range(REPETITIONS):
         centres = rng.normal(size=6)  # five members and the truth, exchangeable
-        given = cr.Gaussian(np.tile(centres[:5], (60, 1)), np.full((60, 5), 0.3))
+        gaussian = cr.Gaussian(np.tile(centres[:5], (60, 1)), np.full((60, 5), 0.3))
         labels = centres[5] + 0.3 * rng.normal(size=60)
         result = cr.predictive_check(
-            given,
+            gaussian,
             labels,
             statistics=[average],
             hypothesis="bayesian",

@@ -23,8 +23,8 @@ def test_equal_models_are_rarely_told_apart(n: int) -> None:
         labels = mean + rng.normal(size=n)
         off = 0.5 * rng.normal(size=(3, n))
         models = {str(j): cr.Gaussian(mean + off[j], np.full(n, 1.1)) for j in range(3)}
-        found = cr.rank_models(models, labels, statistics=["crps"], n_resamples=200, rng=run)
-        apart += bool((found.at("crps").best_ranks > 1).any())
+        ranking = cr.rank_models(models, labels, statistics=["crps"], n_resamples=200, rng=run)
+        apart += bool((ranking.at("crps").best_ranks > 1).any())
     assert apart <= worlds.bounds(runs, 0.065)[1]  # a bootstrap of 100 rows is approximate
 
 
@@ -42,9 +42,9 @@ def test_recalibrated_intervals_hold_what_they_promise(n: int) -> None:
     for _ in range(runs):
         mean = rng.normal(size=n + 200)
         labels = mean + 1.5 * rng.normal(size=n + 200)
-        given = cr.Gaussian(mean, np.ones(n + 200))
+        gaussian = cr.Gaussian(mean, np.ones(n + 200))
         for name, (method, _) in methods.items():
-            made = method.unfitted().fit(given[:n], labels[:n]).apply(given[n:])
+            made = method.unfitted().fit(gaussian[:n], labels[:n]).apply(gaussian[n:])
             held[name].append(float(cr.picp(made, labels[n:])))
     for name, (_, slack) in methods.items():
         mean_held, error = np.mean(held[name]), np.std(held[name]) / math.sqrt(runs)

@@ -41,9 +41,9 @@ def pvalues() -> dict[str, np.ndarray]:
     rng = np.random.default_rng(1)
     found: dict[str, list[float]] = {name: [] for name in (*REAL_STATISTICS, "omnibus")}
     for _ in range(REPETITIONS):
-        given = members(rng)
+        ensemble = members(rng)
         result = cr.calibration_test(
-            given, labels_of(given, rng), statistics=REAL_STATISTICS, n_resamples=REPLICATES, rng=rng
+            ensemble, labels_of(ensemble, rng), statistics=REAL_STATISTICS, n_resamples=REPLICATES, rng=rng
         )
         found["omnibus"].append(result.pvalue)
         for name, component in result.components.items():
@@ -65,9 +65,9 @@ def test_size_of_the_envelope(test, hypothesis: str) -> None:
     rng = np.random.default_rng(2)
     rejected = outside = 0
     for _ in range(REPETITIONS):
-        given = members(rng)
-        labels = labels_of(given, rng, shared=hypothesis == "bayesian")
-        curve = test(given, labels, levels=10, hypothesis=hypothesis, level=LEVEL, n_resamples=99, rng=rng)
+        ensemble = members(rng)
+        labels = labels_of(ensemble, rng, shared=hypothesis == "bayesian")
+        curve = test(ensemble, labels, levels=10, hypothesis=hypothesis, level=LEVEL, n_resamples=99, rng=rng)
         rejected += curve.rejects(LEVEL)
         outside += bool(curve.outside.any())
         assert curve.rejects(LEVEL) or not curve.outside.any()
@@ -81,8 +81,10 @@ def test_one_drawn_member_is_no_mixture() -> None:
     rng = np.random.default_rng(3)
     trials, rejected = REPETITIONS // 5, 0
     for _ in range(trials):
-        given = cr.Gaussian(np.tile(rng.normal(size=5), (200, 1)), np.ones((200, 5)))
-        curve = cr.pit_test(given, labels_of(given, rng, shared=True), levels=20, n_resamples=99, rng=rng)
+        gaussian = cr.Gaussian(np.tile(rng.normal(size=5), (200, 1)), np.ones((200, 5)))
+        curve = cr.pit_test(
+            gaussian, labels_of(gaussian, rng, shared=True), levels=20, n_resamples=99, rng=rng
+        )
         rejected += curve.rejects(0.05)
     assert rejected > trials / 2
 
@@ -95,14 +97,14 @@ def test_draws_and_labels_of_one_distribution_are_not_told_apart(name: str) -> N
     statistic = cr.statistics.registered()[name]
     for _ in range(FEWER):
         centre = rng.normal(size=(n, 1))
-        given = cr.Samples(centre + rng.normal(size=(n, draws)))
+        samples = cr.Samples(centre + rng.normal(size=(n, draws)))
         labels = centre[:, 0] + rng.normal(size=n)
-        result = cr.calibration_test(given, labels, statistics=name, n_resamples=REPLICATES, rng=rng)
+        result = cr.calibration_test(samples, labels, statistics=name, n_resamples=REPLICATES, rng=rng)
         rejected += result.rejects(LEVEL)
         if name != "picp":
             continue
         picked = rng.integers(draws, size=(REPLICATES, n))
-        null = statistic.bind(given)(Reals(given.values[np.arange(n), picked]))
+        null = statistic.bind(samples)(Reals(samples.values[np.arange(n), picked]))
         naive += monte_carlo_pvalue(result.statistic, null, result.tail)[0] <= LEVEL
     low, high = worlds.bounds(FEWER, LEVEL)
     assert (0 if name in DISCRETE else low) <= rejected <= high
@@ -118,9 +120,9 @@ def test_size_with_dense_quantiles(name: str) -> None:
     rejected = 0
     for _ in range(FEWER):
         centre = rng.normal(size=(80, 1))
-        given = cr.Quantiles(centre + table, levels)
+        quantiles = cr.Quantiles(centre + table, levels)
         labels = centre[:, 0] + rng.normal(size=80)
-        rejected += cr.calibration_test(given, labels, statistics=name, n_resamples=99, rng=rng).rejects(
+        rejected += cr.calibration_test(quantiles, labels, statistics=name, n_resamples=99, rng=rng).rejects(
             LEVEL
         )
     low, high = worlds.bounds(FEWER, LEVEL)
@@ -134,10 +136,10 @@ def test_a_kernel_error_sees_the_unfocused_forecaster() -> None:
     for _ in range(trials):
         centre, side = rng.normal(size=n), rng.choice([-1.0, 1.0], size=n)
         labels = centre + rng.normal(size=n)
-        given = cr.Gaussian(np.stack([centre, centre + side], axis=1), np.ones((n, 2)))
-        found = cr.calibration_test(given, labels, statistics="skce", n_resamples=99, rng=rng)
-        seen += found.rejects(0.05)
-        overlooked += not cr.pit_test(given, labels, n_resamples=99, rng=rng).rejects(0.05)
+        gaussian = cr.Gaussian(np.stack([centre, centre + side], axis=1), np.ones((n, 2)))
+        result = cr.calibration_test(gaussian, labels, statistics="skce", n_resamples=99, rng=rng)
+        seen += result.rejects(0.05)
+        overlooked += not cr.pit_test(gaussian, labels, n_resamples=99, rng=rng).rejects(0.05)
     assert seen >= 0.7 * trials
     assert overlooked >= 0.6 * trials
 
@@ -147,14 +149,14 @@ def test_power_in_both_directions(name: str) -> None:
     """Labels twice as spread as predicted, and half as spread, are noticed by statistics of the labels."""
     rng = np.random.default_rng(6)
     for spread in (2.0, 0.5):
-        given = cr.Gaussian(np.zeros(400), np.ones(400))
+        gaussian = cr.Gaussian(np.zeros(400), np.ones(400))
         labels = spread * rng.normal(size=400)
-        found = cr.calibration_test(given, labels, statistics=name, n_resamples=99, rng=rng)
+        result = cr.calibration_test(gaussian, labels, statistics=name, n_resamples=99, rng=rng)
         # slopes and HSIC ask what varies with the width, which is one number here; sharpness has no label
         if name.endswith("_slope") or name in ("hsic", "sharpness"):
-            assert found.pvalue == 1.0
+            assert result.pvalue == 1.0
             continue
-        assert found.rejects(0.05)
+        assert result.rejects(0.05)
 
 
 @pytest.mark.parametrize("name", sorted(set(REAL_STATISTICS) - WITHOUT_INTERVAL))
@@ -167,8 +169,8 @@ def test_intervals_cover(name: str, n: int) -> None:
     truth = float(statistic(many, 1.3 * labels_of(many, rng)))
     missed = handed = 0
     for _ in range(FEWER):
-        given = members(rng, n=n)
-        estimate = statistic(given, 1.3 * labels_of(given, rng))
+        ensemble = members(rng, n=n)
+        estimate = statistic(ensemble, 1.3 * labels_of(ensemble, rng))
         if estimate.interval_refusal is None:
             low, high = estimate.interval(0.95)
             missed, handed = missed + (not low <= truth <= high), handed + 1
@@ -192,11 +194,11 @@ def golden_nulls() -> tuple:
     grid = scipy.stats.norm.ppf((np.arange(400) + 0.5) / 400)
     levels = np.arange(1, 100) / 100
     table = cr.Gaussian(grid[None], np.ones((1, 400))).quantile(levels)
-    given = cr.Gaussian(np.tile(grid, (1000, 1)), np.ones((1000, 400)))
+    gaussian = cr.Gaussian(np.tile(grid, (1000, 1)), np.ones((1000, 400)))
     bound = cr.quantile_calibration_error.bind(cr.Quantiles(np.tile(table, (1000, 1)), levels))
     nulls = [
-        bound(RealReplicates(given, (5, 6), members=members).labels(slice(0, 999)))
-        for members in (drawn_members(given, (5, 6), 999), None)
+        bound(RealReplicates(gaussian, (5, 6), members=members).labels(slice(0, 999)))
+        for members in (drawn_members(gaussian, (5, 6), 999), None)
     ]
     return bound, *nulls
 
@@ -227,17 +229,17 @@ def test_size_of_mixtures_with_weights_by_row() -> None:
     swapped = []
     runs = worlds.repetitions(150, 2000)
     for _ in range(runs):
-        given = members(rng)
+        ensemble = members(rng)
         weights = rng.dirichlet(np.full(M, 0.5), size=N)
         chosen = (rng.random((N, 1)) > np.cumsum(weights, axis=1)).sum(axis=1).clip(max=M - 1)
-        labels = given.mean[np.arange(N), chosen] + given.std[np.arange(N), chosen] * rng.normal(size=N)
-        mixed = cr.Gaussian(given.mean, given.std, weights=weights)
+        labels = ensemble.mean[np.arange(N), chosen] + ensemble.std[np.arange(N), chosen] * rng.normal(size=N)
+        mixed = cr.Gaussian(ensemble.mean, ensemble.std, weights=weights)
         result = cr.calibration_test(mixed, labels, statistics=names, n_resamples=REPLICATES, rng=rng)
         found["omnibus"].append(result.pvalue)
-        for name, one in result.components.items():
-            found[name].append(one.pvalue)
+        for name, component in result.components.items():
+            found[name].append(component.pvalue)
         found["pit_test"].append(cr.pit_test(mixed, labels, n_resamples=REPLICATES, rng=rng).pvalue)
-        turned = cr.Gaussian(given.mean, given.std, weights=np.roll(weights, 1, axis=1))
+        turned = cr.Gaussian(ensemble.mean, ensemble.std, weights=np.roll(weights, 1, axis=1))
         swapped.append(
             cr.calibration_test(turned, labels, statistics="crps", n_resamples=REPLICATES, rng=rng).pvalue
         )
@@ -264,9 +266,9 @@ def test_losses_of_normals_in_clusters_keep_their_level(
         shared, own = rng.normal(size=n_clusters)[ids], rng.normal(size=ids.size)
         labels = mean + std * (np.sqrt(correlation) * shared + np.sqrt(1.0 - correlation) * own)
         for stated, counts in ((std, rejected), (0.5 * std, noticed)):
-            given = cr.Gaussian(mean, stated)
+            gaussian = cr.Gaussian(mean, stated)
             test = cr.calibration_test(
-                given, labels, statistics=list(LOSSES), clusters=ids, n_resamples=99, rng=seed
+                gaussian, labels, statistics=list(LOSSES), clusters=ids, n_resamples=99, rng=seed
             )
             for name in LOSSES:
                 counts[name] += test.components[name].pvalue <= 0.1

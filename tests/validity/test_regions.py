@@ -22,9 +22,9 @@ def test_any_region_fails_by_chance_as_often_as_the_level_says() -> None:
         result = cr.hypotests.weights_test(
             probs, labels, weights="mean", statistics="brier", n_resamples=1, rng=rng
         )
-        found = result.details.regions(
+        worst_regions = result.details.regions(
             probs, labels, space=rng.normal(size=(120, 2)), n_resamples=99, rng=rng
         )
-        failed += len(found.failing(0.1)) > 0
+        failed += len(worst_regions.failing(0.1)) > 0
     low, high = worlds.bounds(REPETITIONS, 0.1)
     assert low <= failed <= high

@@ -56,11 +56,11 @@ def test_size_at_the_hardest_corner(kind: str, raters: int) -> None:
     for _ in range(REPETITIONS):
         credal = make(kind, rng)
         counts = rng.multinomial(raters, hardest(credal, raters, rng))
-        found = cr.validity_test(credal, counts, n_resamples=REPLICATES, rng=rng)
-        pvalues.append(found.pvalue)
-        overall += found.rejects(0.1)
-        anywhere += len(found.details.failing(0.1)) > 0
-        single += int((found.details.pvalues <= 0.1).sum())
+        result = cr.validity_test(credal, counts, n_resamples=REPLICATES, rng=rng)
+        pvalues.append(result.pvalue)
+        overall += result.rejects(0.1)
+        anywhere += len(result.details.failing(0.1)) > 0
+        single += int((result.details.pvalues <= 0.1).sum())
     low, high = worlds.bounds(REPETITIONS, 0.1)
     assert overall <= high
     assert anywhere <= high
@@ -100,8 +100,8 @@ def test_power_grows_with_raters_and_with_distance(kind: str) -> None:
             lowest = np.eye(3)[cr.credal.upper_probability(credal).argmin(axis=1)]
             edge = normal(cr.credal.boundary(credal, lowest))
             truth = (1 - share) * edge + share * lowest
-            found = cr.validity_test(credal, rng.multinomial(raters, truth), n_resamples=39, rng=rng)
-            rejected += found.rejects(0.05)
+            result = cr.validity_test(credal, rng.multinomial(raters, truth), n_resamples=39, rng=rng)
+            rejected += result.rejects(0.05)
         power[raters, share] = rejected / repetitions
     assert power[50, 0.6] > 0.9
     assert power[5, 0.25] < 0.9

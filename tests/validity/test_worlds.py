@@ -76,6 +76,6 @@ def test_the_mean_fails_the_control_that_the_truth_passes() -> None:
     tests = {of: CalibrationTest(of, "skce", n_resamples=39) for of in ("truth", "mean")}
     worlds_ = {"control": MulticlassWorld("H1", delta=0.0)}
     study = power_study(tests, worlds_, levels=[0.1], repetitions=worlds.repetitions(25, 500), n=200, rng=3)
-    found = paired_difference(study, "control", "mean", "truth", level=0.1)
-    assert found.difference > 0.2
-    assert found.pvalue < 0.001
+    difference = paired_difference(study, "control", "mean", "truth", level=0.1)
+    assert difference.difference > 0.2
+    assert difference.pvalue < 0.001

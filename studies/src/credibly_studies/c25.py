@@ -236,11 +236,11 @@ def rank_models(
     """
     seed = as_seed(rng)
     if budget is None:
-        means = [as_point(as_pair(one, labels)[0])[0].probs for one in models.values()]
+        means = [as_point(as_pair(model, labels)[0])[0].probs for model in models.values()]
         budget = default_budget(Ensemble.from_members(means))
     scores = {
-        name: score(one, labels, divergence=divergence, budget=budget, rng=seed)
-        for name, one in models.items()
+        name: score(model, labels, divergence=divergence, budget=budget, rng=seed)
+        for name, model in models.items()
     }
     return rank_scores(scores, tradeoffs=tradeoffs, n_resamples=n_resamples, rng=seed)
 

@@ -120,8 +120,10 @@ def by_measure(models: Models, draws: int, run: Run) -> tuple[StudyTable, list[C
         generator = run.generator(place)
         resampled = [generator.integers(len(wrong), size=len(wrong)) for _ in range(draws)]
         areas = {
-            measure: np.array([_area(one[rows_], wrong[rows_]) for rows_ in resampled if wrong[rows_].any()])
-            for measure, one in values.items()
+            measure: np.array(
+                [_area(value[rows_], wrong[rows_]) for rows_ in resampled if wrong[rows_].any()]
+            )
+            for measure, value in values.items()
         }
         for measure, one in values.items():
             low, high = np.quantile(areas[measure], [0.025, 0.975])

@@ -92,13 +92,13 @@ def four_classes(models: Models) -> Models:
     """Return the instances of the first four classes, predictions restricted to them and made to sum to 1."""
     rows = np.flatnonzero(models.labels < 4)
     kept: dict[str, ClassPredictions] = {}
-    for name, one in models.models.items():
-        if isinstance(one, Ensemble):
-            kept[name] = Ensemble(_restricted(one.probs, rows))
-        elif isinstance(one, Point):
-            kept[name] = Point(_restricted(one.probs, rows))
-        elif isinstance(one, Dirichlet):
-            kept[name] = Dirichlet(to_host(one.alpha)[rows][:, :4])
+    for name, model in models.models.items():
+        if isinstance(model, Ensemble):
+            kept[name] = Ensemble(_restricted(model.probs, rows))
+        elif isinstance(model, Point):
+            kept[name] = Point(_restricted(model.probs, rows))
+        elif isinstance(model, Dirichlet):
+            kept[name] = Dirichlet(to_host(model.alpha)[rows][:, :4])
     return Models(kept, models.labels[rows])
 
 

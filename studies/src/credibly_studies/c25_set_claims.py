@@ -64,17 +64,17 @@ def trend(where: str, scores: Mapping[str, EpistemicScore]) -> Claim:
     """Judge "in general" on all predictions; right and wrong ones stand beside."""
     values = {name: correlations(score) for name, score in scores.items()}
     words = "; ".join(
-        f"{name} {told(*one['all'])}, right {shown(one['right'][0])}, wrong {shown(one['wrong'][0])}"
-        for name, one in values.items()
+        f"{name} {told(*value['all'])}, right {shown(value['right'][0])}, wrong {shown(value['wrong'][0])}"
+        for name, value in values.items()
     )
     return Claim(
         *TREND,
         "a positive trend in general",
         f"{where}, rank correlations: {words}",
-        all_of(*(above(one["all"][1]) for one in values.values())),
+        all_of(*(above(value["all"][1]) for value in values.values())),
         "among wrong predictions alone the correlation is negative: there a wider set reaches nearer to the "
         "label"
-        if any(one["wrong"][0] < 0 for one in values.values())
+        if any(value["wrong"][0] < 0 for value in values.values())
         else "",
     )
 
@@ -95,7 +95,7 @@ def _against(lines: Lines, tradeoff: float, first: str, second: str) -> tuple[fl
     """Return the mean score of one model minus that of another, with the interval of paired instances."""
     scored = {
         **lines.scores,
-        **{f"{name} Avg": one.average for name, one in lines.scores.items() if one.average is not None},
+        **{f"{name} Avg": score.average for name, score in lines.scores.items() if score.average is not None},
     }
     parts = [to_host(scored[name].distance + tradeoff * scored[name].imprecision) for name in (first, second)]
     change = parts[0] - parts[1]

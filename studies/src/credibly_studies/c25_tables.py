@@ -114,7 +114,7 @@ def _ranked(table: str, rankings: Iterable[PrintedRanking], lines: PrintedLines)
     """Check scores and order of all rankings of a table."""
     chosen = list(rankings)
     return {
-        f"{table}: scores": [one for ranking in chosen for one in ranked_scores(table, ranking, lines)],
+        f"{table}: scores": [score for ranking in chosen for score in ranked_scores(table, ranking, lines)],
         f"{table}: order": [one for ranking in chosen for one in ranked_order(table, ranking, lines)],
     }
 
@@ -291,7 +291,7 @@ def _lowest() -> list[Claim]:
         rows = SCORES[data]
         places = _order(rows)
         lowest = places[: len(names)]
-        told = ", ".join(f"{name} {shown(rows[name].score)}" for name in lowest)
+        text = ", ".join(f"{name} {shown(rows[name].score)}" for name in lowest)
         place, statement = LOWEST_CIFAR10
         if data != "CIFAR-10":
             who = f"{' and '.join(names)} {'have' if len(names) > 1 else 'has'}"
@@ -300,7 +300,7 @@ def _lowest() -> list[Claim]:
             printed_claim(
                 place,
                 statement,
-                f"lowest are {told}; RS-NN, {shown(rows['RS-NN'].score)}, is number "
+                f"lowest are {text}; RS-NN, {shown(rows['RS-NN'].score)}, is number "
                 f"{places.index('RS-NN') + 1} of {len(places)}",
                 holds([set(lowest) == set(names)]),
                 "true of sets alone: points have no NS to pay for",
@@ -423,7 +423,7 @@ def _top_two(
     claim: tuple[str, str], pair: set[str], rankings: Mapping[str, Sequence[PrintedRanking]]
 ) -> Claim:
     """Return whether two models are the first two sets at all trade-offs."""
-    counts = {name: sum(set(_sets(one)[:2]) == pair for one in own) for name, own in rankings.items()}
+    counts = {name: sum(set(_sets(one)[:2]) == pair for one in ranking) for name, ranking in rankings.items()}
     return printed_claim(
         *claim,
         "top two " + ", ".join(f"by {name} at {count} of 10 trade-offs" for name, count in counts.items()),
@@ -494,7 +494,7 @@ def _tightest_on_cifar100() -> Claim:
         "on CIFAR-100 LB-BNN has the tightest deviations relative to its means",
         "deviation over mean at 0.1 and 1: "
         + "; ".join(f"{name} {low:.2f} and {high:.2f}" for name, (low, high) in ratios.items()),
-        holds(ratios["LB-BNN"][at] == min(one[at] for one in ratios.values()) for at in (0, 1)),
+        holds(ratios["LB-BNN"][at] == min(ratio[at] for ratio in ratios.values()) for at in (0, 1)),
     )
 
 
@@ -506,10 +506,10 @@ def _samples() -> Claim:
     """Return the claim about Fig. 13, by the means of the public arrays behind it."""
     rising = {name: np.diff(list(values.values())) for name, values in FIG_13.items()}
     ends = {name: (min(values.values()), max(values.values())) for name, values in FIG_13.items()}
-    told = "; ".join(f"{name} {shown(low)} to {shown(high)}" for name, (low, high) in ends.items())
+    text = "; ".join(f"{name} {shown(low)} to {shown(high)}" for name, (low, high) in ends.items())
     return printed_claim(
         *SAMPLES,
-        f"{told} (means of the public arrays behind the figure)",
+        f"{text} (means of the public arrays behind the figure)",
         holds(
             [
                 *(bool((steps > 0).all()) for steps in rising.values()),

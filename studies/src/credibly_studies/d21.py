@@ -146,7 +146,7 @@ def disagreement(
             calibration=shared,
             refinement=_valued(average.refinement, average.expected.value - shared.value),
         ),
-        class_calibration_error=_valued(error, float(np.mean([signed_root(one) for one in columns]))),
+        class_calibration_error=_valued(error, float(np.mean([signed_root(column) for column in columns]))),
         notes=(*parts.notes, NOTE),
     )
 

@@ -360,7 +360,7 @@ def _equal_weights(run: Run, data_sets: int = 400, choices: int = 20) -> Claim:
     own = np.stack(losses)
     equal = float(own.mean(axis=1).var(ddof=1))
     weights = generator.random((choices, own.shape[1]))
-    others = [float((own @ one / one.sum()).var(ddof=1)) for one in weights]
+    others = [float((own @ weight / weight.sum()).var(ddof=1)) for weight in weights]
     return Claim(
         "D21 Sec. 3.1, App. B.1",
         "with equally many raters, equal weights of the instances have the least variance",
@@ -368,7 +368,7 @@ def _equal_weights(run: Run, data_sets: int = 400, choices: int = 20) -> Claim:
         f"variance {shown(equal)} with equal, {shown(min(others))} to {shown(max(others))} with "
         f"{choices} random "
         "weights",
-        holds(equal < one for one in others),
+        holds(equal < other for other in others),
         design="another",
     )
 

@@ -70,8 +70,8 @@ def over_repetitions(values: HostArray) -> Measured:
 def _change(outcomes: list[Outcomes], name: str, method: str, other: str) -> Measured:
     values = np.array(
         [
-            getattr(one, name)[METHODS.index(method)] - getattr(one, name)[METHODS.index(other)]
-            for one in outcomes
+            getattr(outcome, name)[METHODS.index(method)] - getattr(outcome, name)[METHODS.index(other)]
+            for outcome in outcomes
         ]
     )
     return over_repetitions(values)
@@ -103,7 +103,7 @@ def mode_claims(by_mode: dict[str, list[Outcomes]]) -> list[Claim]:
         for method in ("temperature+alpha", FREE)
     )
     calibrated = [mode for mode in SHARED if MODES[mode].exponent == 1]
-    found_alpha = {mode: over_repetitions(np.log(found)) for mode, found in alphas.items()}
+    found_alpha = {mode: over_repetitions(np.log(alpha)) for mode, alpha in alphas.items()}
     return [
         Claim(
             *ALPHA,
@@ -116,8 +116,8 @@ def mode_claims(by_mode: dict[str, list[Outcomes]]) -> list[Claim]:
             *KEEPS_MEAN,
             "",
             "worlds of known truth: largest change of the mean's error "
-            f"{shown(max(abs(one[0]) for one in means.values()))}",
-            holds(abs(one[0]) < 1e-9 for one in means.values()),
+            f"{shown(max(abs(mean[0]) for mean in means.values()))}",
+            holds(abs(mean[0]) < 1e-9 for mean in means.values()),
         ),
         Claim(
             "D21 Sec. 5.3",

@@ -140,9 +140,11 @@ def work(size: ModesSize, run: Run) -> Findings:
         for place, method in enumerate(METHODS):
             cells: list[Cell] = []
             for name in ("error", "loss", "probability_loss", "gain"):
-                value, ends = over_repetitions(np.array([getattr(one, name)[place] for one in outcomes]))
+                value, ends = over_repetitions(
+                    np.array([getattr(outcome, name)[place] for outcome in outcomes])
+                )
                 cells += [value, ends]
-            found = float(np.median([one.alpha0[place] for one in outcomes]))
+            found = float(np.median([outcome.alpha0[place] for outcome in outcomes]))
             with_alpha = "alpha" in method
             rows.append(
                 (
@@ -167,7 +169,7 @@ def work(size: ModesSize, run: Run) -> Findings:
 def _picture(by_mode: dict[str, list[Outcomes]]) -> Any:
     series = {
         method: {
-            mode: over_repetitions(np.array([one.error[place] for one in outcomes]))
+            mode: over_repetitions(np.array([outcome.error[place] for outcome in outcomes]))
             for mode, outcomes in by_mode.items()
         }
         for place, method in enumerate(METHODS)

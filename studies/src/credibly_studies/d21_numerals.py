@@ -206,9 +206,9 @@ def _apart(shares: dict[str, HostArray]) -> tuple[float, Interval | None]:
 
 
 def _claims(shares: Shares, gaps: tuple[float, Interval | None], size: NumeralsSize) -> list[Claim]:
-    alpha = {name: own for name, own in shares.items() if name.startswith("alpha")}
+    alpha = {name: share for name, share in shares.items() if name.startswith("alpha")}
     few, many = min(size.raters), max(size.raters)
-    dropout = next(own for name, own in shares.items() if name.startswith("dropout"))
+    dropout = next(share for name, share in shares.items() if name.startswith("dropout"))
     nearer = {
         layer: over_repetitions(
             np.abs(shares[f"alpha, {many} raters, {layer}"]["aleatoric"] - TRUE["aleatoric"])
@@ -232,7 +232,7 @@ def _claims(shares: Shares, gaps: tuple[float, Interval | None], size: NumeralsS
     }
     true = TRUE["epistemic"] - TRUE["aleatoric"]
     place = "D21 App. E.2, Fig. 3"
-    raw = next(own for name, own in shares.items() if name == "one network")
+    raw = next(share for name, share in shares.items() if name == "one network")
     closest = _closest(shares, size)
     return [
         Claim(
@@ -304,8 +304,8 @@ def _closest(shares: Shares, size: NumeralsSize) -> dict[str, tuple[float, Inter
 
     best = f"alpha, {max(size.raters)} raters, {next(iter(LAYERS))}"
     return {
-        name: over_repetitions(distance(shares[best]) - distance(own))
-        for name, own in shares.items()
+        name: over_repetitions(distance(shares[best]) - distance(share))
+        for name, share in shares.items()
         if name != best
     }
 

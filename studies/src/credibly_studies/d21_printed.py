@@ -121,7 +121,9 @@ def _change(name: str, kind: str, first: str, second: str) -> float:
 
 def _listed(name: str, kind: str, calibrations: tuple[str, ...]) -> str:
     cells = [
-        f"{one} {getattr(TABLE_2[kind, one], name):.4f}" for one in calibrations if (kind, one) in TABLE_2
+        f"{calibration} {getattr(TABLE_2[kind, calibration], name):.4f}"
+        for calibration in calibrations
+        if (kind, calibration) in TABLE_2
     ]
     return f"{kind}: {', '.join(cells)}"
 
@@ -208,7 +210,7 @@ def _claims() -> list[Claim]:
                 ]
             ),
         ),
-        *(dataclasses.replace(one, further=True) for one in _identities(sums, parts)),
+        *(dataclasses.replace(identity, further=True) for identity in _identities(sums, parts)),
     ]
 
 

@@ -137,7 +137,10 @@ def measured(predictions: ClassPredictions, counts: LabelCounts) -> dict[str, Me
         loss.expected, loss.epistemic, loss.calibration, loss.dispersion, pairs.expected,
         pairs.calibration_error,
     )  # fmt: skip
-    found = {name: (one.value, offered_interval(one)) for name, one in zip(TERMS, estimates, strict=False)}
+    found = {
+        name: (estimate.value, offered_interval(estimate))
+        for name, estimate in zip(TERMS, estimates, strict=False)
+    }
     classes, error = pairs.class_average, pairs.class_calibration_error
     assert classes is not None and error is not None
     return found | {
@@ -149,9 +152,9 @@ def measured(predictions: ClassPredictions, counts: LabelCounts) -> dict[str, Me
 def changed(before: ClassPredictions, after: ClassPredictions, counts: LabelCounts) -> dict[str, Measured]:
     """Return changes of losses, paired by instance where they are means over instances."""
     return {
-        one.name: (one.difference.value, offered_interval(one.difference))
-        for one in rater_changes(before, after, counts, N_BINS)
-        if one.name in CHANGES
+        change.name: (change.difference.value, offered_interval(change.difference))
+        for change in rater_changes(before, after, counts, N_BINS)
+        if change.name in CHANGES
     }
 
 
@@ -186,10 +189,10 @@ def _table(rows: list[Row]) -> StudyTable:
 
 def _changes(rows: list[Row]) -> StudyTable:
     cells: list[tuple[Cell, ...]] = [
-        (row.task.data, row.task.kind, row.method, against, name, *one)
+        (row.task.data, row.task.kind, row.method, against, name, *change)
         for row in rows
         for against, changes in (("raw", row.by_mean), ("the same without alpha", row.by_spread))
-        for name, one in changes.items()
+        for name, change in changes.items()
     ]
     columns = ("data", "predictions", "method", "against", "what", "change", "interval")
     return StudyTable("changes", "Changes by recalibration", columns, cells, on_page=False)
@@ -229,7 +232,9 @@ def _alpha_helps(rows: Rows) -> Claim:
             rows[data, kind, f"{mean}+alpha, linear"].by_spread["disagreement_loss"] for kind in KINDS[data]
         ]
         outcomes.append(all_of(*(below(ends) for _, ends in changes)))
-        words = ", ".join(f"{kind} {told(*one)}" for kind, one in zip(KINDS[data], changes, strict=True))
+        words = ", ".join(
+            f"{kind} {told(*change)}" for kind, change in zip(KINDS[data], changes, strict=True)
+        )
         changes_found.append(f"{data}, {mean}: {words}")
     return Claim(
         *ALPHA,
@@ -250,16 +255,16 @@ def _scaling_calibrates(data: str, rows: Rows) -> Claim:
         kind: {mean: rows[data, kind, mean].estimates["CL"] for mean in ("raw", "ts", "vs")}
         for kind in KINDS[data]
     }
-    better = [own[mean][0] < own["raw"][0] for own in losses.values() for mean in ("ts", "vs")]
-    apart = [_apart(own[mean][1], own["raw"][1]) for own in losses.values() for mean in ("ts", "vs")]
+    better = [loss[mean][0] < loss["raw"][0] for loss in losses.values() for mean in ("ts", "vs")]
+    apart = [_apart(loss[mean][1], loss["raw"][1]) for loss in losses.values() for mean in ("ts", "vs")]
     worse = any(one and not other for one, other in zip(apart, better, strict=True))
     return Claim(
         *SCALING,
         "",
         f"{data}: CL falls in {sum(better)} of {len(better)} cases: "
         + "; ".join(
-            f"{kind} " + ", ".join(f"{mean} {shown(one[0])}" for mean, one in own.items())
-            for kind, own in losses.items()
+            f"{kind} " + ", ".join(f"{mean} {shown(one[0])}" for mean, one in loss.items())
+            for kind, loss in losses.items()
         ),
         "confirmed" if all(better) and all(apart) else "not confirmed" if worse else "cannot tell",
     )

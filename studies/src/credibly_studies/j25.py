@@ -157,18 +157,20 @@ def _network_for(tested: Statistic) -> NeuralLearner:
 
 def _cheap(errors: Mapping[str, Statistic]) -> dict[str, Test]:
     true: dict[str, Test] = {
-        f"true weights, {name}": SecondHalf(CalibrationTest("truth", one)) for name, one in errors.items()
+        f"true weights, {name}": SecondHalf(CalibrationTest("truth", error)) for name, error in errors.items()
     }
-    mean = {f"mean, {name}": SecondHalf(BootstrappedMean(one)) for name, one in errors.items()}
+    mean = {f"mean, {name}": SecondHalf(BootstrappedMean(error)) for name, error in errors.items()}
     labels = SecondHalf(CalibrationTest("mean", mmd_ce))
     return {**true, **mean, "mean, CE_MMD, labels alone": labels, BEST: SecondHalf(NeymanPearson())}
 
 
 def _costly(errors: Mapping[str, Statistic]) -> dict[str, Test]:
     learned: dict[str, Test] = {LEARNED: CredalTest("skce", weights_test, n_resamples=99)}
-    paper: dict[str, Test] = {f"J25, {name}": CredalTest(one, credal_test) for name, one in errors.items()}
+    paper: dict[str, Test] = {
+        f"J25, {name}": CredalTest(error, credal_test) for name, error in errors.items()
+    }
     constant: dict[str, Test] = {
-        f"M23, {name}": SecondHalf(CredalTest(one, m23.credal_test)) for name, one in errors.items()
+        f"M23, {name}": SecondHalf(CredalTest(error, m23.credal_test)) for name, error in errors.items()
     }
     return {**learned, **paper, **constant}
 

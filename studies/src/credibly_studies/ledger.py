@@ -53,7 +53,7 @@ def joined(outcomes: Iterable[Outcome | Literal[""]]) -> Outcome | Literal[""]:
 
     If one confirms and another does not, nothing is decided.
     """
-    known = [one for one in outcomes if one]
+    known = [outcome for outcome in outcomes if outcome]
     decided = {outcome for outcome in known if outcome != "cannot tell"}
     if len(decided) == 1:
         return decided.pop()
@@ -104,14 +104,14 @@ def entries_table(rows: Sequence[Entry]) -> StudyTable:
     """Return one row per claim: place, claim, and a column per source of evidence."""
     cells: list[tuple[Cell, ...]] = [
         (
-            one.place,
-            one.statement,
-            f"**{one.by_print}**: {one.printed}" if one.by_print else one.printed,
-            _judged(one.printed_design),
-            _judged(one.another_design),
-            one.why,
+            row.place,
+            row.statement,
+            f"**{row.by_print}**: {row.printed}" if row.by_print else row.printed,
+            _judged(row.printed_design),
+            _judged(row.another_design),
+            row.why,
         )
-        for one in rows
+        for row in rows
     ]
     columns = (
         "where",
@@ -128,18 +128,18 @@ def checks_table(rows: Sequence[Entry]) -> StudyTable:
     """Return our further checks: what no sentence of the paper claims."""
     cells: list[tuple[Cell, ...]] = [
         (
-            one.place,
-            one.statement,
+            row.place,
+            row.statement,
             _listed(
                 (
-                    f"**{one.by_print}**: {one.printed}" if one.by_print else "",
-                    _judged(one.printed_design),
-                    _judged(one.another_design),
+                    f"**{row.by_print}**: {row.printed}" if row.by_print else "",
+                    _judged(row.printed_design),
+                    _judged(row.another_design),
                 )
             ),
-            one.why,
+            row.why,
         )
-        for one in rows
+        for row in rows
     ]
     return StudyTable("checks", "Our further checks", ("about", "what", "found", "remarks"), cells)
 

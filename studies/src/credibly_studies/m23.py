@@ -194,12 +194,12 @@ def searched_weights(name: str) -> str:
 
 
 def _given(errors: Mapping[str, Statistic]) -> dict[str, Test]:
-    return {given_weights(name): CalibrationTest("truth", one) for name, one in errors.items()}
+    return {given_weights(name): CalibrationTest("truth", error) for name, error in errors.items()}
 
 
 def _searched(errors: Mapping[str, Statistic]) -> dict[str, Test]:
     tests: dict[str, Test] = {
-        searched_weights(name): CredalTest(one, credal_test) for name, one in errors.items()
+        searched_weights(name): CredalTest(error, credal_test) for name, error in errors.items()
     }
     return {**tests, ABSOLUTE: CredalTest(errors[LINEAR], credal_test, absolute=True)}
 
@@ -432,7 +432,7 @@ def _appendix_claims(
         _SIGNED,
         _design(rates, inside, searched_weights(LINEAR)),
     )
-    further = [dataclasses.replace(one, further=True) for one in common_claims(rates, place, suffix)]
+    further = [dataclasses.replace(claim, further=True) for claim in common_claims(rates, place, suffix)]
     return [*own(rates, place, suffix), linear, *further]
 
 

@@ -154,7 +154,7 @@ def any_of(*outcomes: Outcome) -> Outcome:
 
 def those_that_decide(*outcomes: Outcome) -> Outcome:
     """Return what became of a claim about all of several cases: those that decide nothing are left out."""
-    decided = [one for one in outcomes if one != "cannot tell"]
+    decided = [outcome for outcome in outcomes if outcome != "cannot tell"]
     return all_of(*decided) if decided else "cannot tell"
 
 

@@ -127,8 +127,10 @@ def member_claim(temperatures: Mapping[str, Sequence[HostArray]]) -> Claim:
         About models with members.
     """
     shares = {
-        model: Share(sum(int((one < 1).sum()) for one in own), sum(len(one) for one in own), "members")
-        for model, own in temperatures.items()
+        model: Share(
+            sum(int((one < 1).sum()) for one in temperature), sum(len(one) for one in temperature), "members"
+        )
+        for model, temperature in temperatures.items()
     }
     return Claim(
         "P21 App. G.1",

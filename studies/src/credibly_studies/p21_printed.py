@@ -186,7 +186,7 @@ def bounds() -> dict[str, tuple[int, int, int]]:
 
 def work(size: PrintedSize, run: Run) -> Findings:
     """Count, and check the sentences."""
-    rows = [(name, *row.picp, *row.calibration, *own) for (name, row), own in
+    rows = [(name, *row.picp, *row.calibration, *bound) for (name, row), bound in
             zip(DROPOUT.items(), bounds().values(), strict=True)]  # fmt: skip
     columns = (
         "data", "PICP, Bayesian", "PICP, independent", "Calib, Bayesian", "Calib, independent",
@@ -284,8 +284,8 @@ def _claims() -> list[Claim]:
                 for name, rows in apart.items()
             ),
             holds(
-                rows[PASSES].picp == min(one.picp for one in rows.values())
-                and rows[PASSES].picp_passes[0] == max(one.picp_passes[0] for one in rows.values())
+                rows[PASSES].picp == min(row.picp for row in rows.values())
+                and rows[PASSES].picp_passes[0] == max(row.picp_passes[0] for row in rows.values())
                 for rows in apart.values()
             ),
         ),

@@ -83,7 +83,7 @@ def _printed_beside(rows: Sequence[Row], chosen: Mapping[tuple[str, str], str]) 
     for (data, model), matching in _grouped(rows, "data", "model").items():
         values = list({row.split: row.values for row in matching}.values())
         mse, coverage, error = (
-            float(np.mean([one[name] for one in values])) for name in ("mse", "picp", "calibration")
+            float(np.mean([value[name] for value in values])) for name in ("mse", "picp", "calibration")
         )
         printed = TABLES_2_3.get(data, {}).get(model)
         cells = [_passes(matching, name) for name in CALIBRATION]
@@ -266,11 +266,11 @@ def _bullets(everything: Tables2, telling: Tables2, why: str) -> list[Claim]:
         outcomes: list[Outcome] = [
             holds([rule(telling[name])]) if name in telling else "cannot tell" for name in names
         ]
-        found = "; ".join(f"{name} {_dropout(everything[name])}" for name in names if name in everything)
-        return Claim(*claim, "", f"{words}: {found or 'not run'}", all_of(*outcomes), why)
+        text = "; ".join(f"{name} {_dropout(everything[name])}" for name in names if name in everything)
+        return Claim(*claim, "", f"{words}: {text or 'not run'}", all_of(*outcomes), why)
 
     def worst(rows: Rows2) -> bool:
-        return rows[DROPOUT].calibration == max(one.calibration for one in rows.values())
+        return rows[DROPOUT].calibration == max(row.calibration for row in rows.values())
 
     def expected(passes: tuple[int, ...]) -> bool:
         return passes[0] > SEEDS / 2
@@ -287,7 +287,7 @@ def _bullets(everything: Tables2, telling: Tables2, why: str) -> list[Claim]:
             COVERAGE,
             ("concrete", "power-plant"),
             lambda rows: (
-                rows[DROPOUT].picp == min(one.picp for one in rows.values())
+                rows[DROPOUT].picp == min(row.picp for row in rows.values())
                 and expected(rows[DROPOUT].picp_passes)
             ),
             dropout,
@@ -311,8 +311,8 @@ def _bullets(everything: Tables2, telling: Tables2, why: str) -> list[Claim]:
             YACHT,
             ("yacht",),
             lambda rows: all(
-                rows[DROPOUT].picp_passes[0] < one.picp_passes[0]
-                for model, one in rows.items()
+                rows[DROPOUT].picp_passes[0] < row.picp_passes[0]
+                for model, row in rows.items()
                 if model != DROPOUT
             ),
             dropout,

@@ -242,16 +242,16 @@ def claims_table(claims: Sequence[Claim]) -> StudyTable:
     """Return the claims that one study judges as a table; checks of ours stand behind."""
     rows = [
         (
-            one.place,
-            one.statement,
-            "our further check" if one.further else one.printed,
-            one.by_print,
-            one.design,
-            one.found,
-            one.outcome,
-            one.why,
+            claim.place,
+            claim.statement,
+            "our further check" if claim.further else claim.printed,
+            claim.by_print,
+            claim.design,
+            claim.found,
+            claim.outcome,
+            claim.why,
         )
-        for one in sorted(claims, key=lambda one: one.further)
+        for claim in sorted(claims, key=lambda one: one.further)
     ]
     columns = (
         "where",

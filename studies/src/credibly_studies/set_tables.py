@@ -285,7 +285,8 @@ def j25_claims(tables: Tables, size: object = None) -> list[Claim]:
         Claim(
             *j25_printed.DROPOUT,
             "",
-            f"digits and MNIST: rejected {' against '.join(f'{one.count} of {one.total}' for one in shares)} "
+            "digits and MNIST: rejected "
+            f"{' against '.join(f'{share.count} of {share.total}' for share in shares)} "
             "(CE_2 and CE_KL, dropout against ensembles)",
             larger(*shares) if all(totals) else "cannot tell",
             why,

@@ -195,8 +195,8 @@ class Study(Generic[S]):
             Each with a design, if an experiment decided it.
         """
         made = [
-            dataclasses.replace(one, design=self.design) if one.outcome and not one.design else one
-            for one in claims
+            dataclasses.replace(claim, design=self.design) if claim.outcome and not claim.design else claim
+            for claim in claims
         ]
         for one in made:
             if bool(one.outcome) != bool(one.design):

@@ -112,8 +112,8 @@ def test_a_real_cluster_changes_no_number(base: np.ndarray) -> None:
     with distributed.Client(
         processes=False, n_workers=1, threads_per_worker=2, dashboard_address=None
     ) as client:
-        found = small(engine=client).pvalues
-    np.testing.assert_array_equal(found, base)
+        pvalues = small(engine=client).pvalues
+    np.testing.assert_array_equal(pvalues, base)
 
 
 def test_equal_worlds_have_equal_data() -> None:
@@ -449,11 +449,16 @@ def fake(pvalues: list[list[float]]) -> PowerStudy:
 def test_paired_difference() -> None:
     """Of six data sets a rejects five and b two: both 1, only a 4, only b 1, neither 0."""
     study = fake([[0.01, 0.02, 0.03, 0.04, 0.1, 0.9], [0.01, 0.5, 0.5, 0.5, 0.5, 0.05]])
-    found = paired_difference(study, "w", "a", "b", level=0.1)
-    assert (found.both, found.only_first, found.only_second, found.neither) == (1, 4, 1, 0)
-    assert found.difference == pytest.approx(0.5)  # 5/6 - 2/6
-    assert found.pvalue == pytest.approx(scipy.stats.binomtest(1, 5).pvalue)  # 2 (1 + 5) / 32 = 0.375
+    difference = paired_difference(study, "w", "a", "b", level=0.1)
+    assert (difference.both, difference.only_first, difference.only_second, difference.neither) == (
+        1,
+        4,
+        1,
+        0,
+    )
+    assert difference.difference == pytest.approx(0.5)  # 5/6 - 2/6
+    assert difference.pvalue == pytest.approx(scipy.stats.binomtest(1, 5).pvalue)  # 2 (1 + 5) / 32 = 0.375
     gaps = np.array([0, 1, 1, 1, 1, -1])
-    assert found.stderr == pytest.approx(gaps.std(ddof=1) / np.sqrt(6))
+    assert difference.stderr == pytest.approx(gaps.std(ddof=1) / np.sqrt(6))
     same = paired_difference(study, "w", "a", "a", level=0.1)
     assert (same.difference, same.pvalue) == (0.0, 1.0)

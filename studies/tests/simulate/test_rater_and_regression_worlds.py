@@ -123,8 +123,8 @@ def test_the_printed_quadratic() -> None:
     # P(x < -1.5) = .0668 of what is left, 1 - (.5 - .0668)
     assert (x < -1.5).mean() == pytest.approx(0.0668 / 0.5668, abs=0.01)
     for test, inside in (("gap", 1.0), ("seen", 0.0), ("all", 0.4332)):
-        given = dataclasses.replace(world, test=test).draw(4000, rng=1).features[:, 0]
-        assert ((given > -1.5) & (given < 0)).mean() == pytest.approx(inside, abs=0.03)
+        feature = dataclasses.replace(world, test=test).draw(4000, rng=1).features[:, 0]
+        assert ((feature > -1.5) & (feature < 0)).mean() == pytest.approx(inside, abs=0.03)
     assert [world.null, QuadraticWorld(coefficients=None).null] == [None, True]
 
 

@@ -245,8 +245,8 @@ def test_scaled_polynomials_are_weights() -> None:
     x = np.linspace(0, 5, 200)
     generators = [np.random.default_rng(seed) for seed in (1, 1)]
     plain, sharp = (
-        polynomial_weights(x, 10, (0.0, 5.0), 2, sharpness, one)
-        for sharpness, one in zip((None, 5.0), generators, strict=True)
+        polynomial_weights(x, 10, (0.0, 5.0), 2, sharpness, generator)
+        for sharpness, generator in zip((None, 5.0), generators, strict=True)
     )
     np.testing.assert_allclose(plain.sum(axis=1), 1.0)
     assert plain.min() >= 0

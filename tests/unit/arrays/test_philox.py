@@ -54,9 +54,9 @@ def on_tensors(uniforms, replicates, instances):
 
 @given(SEEDS, st.integers(0, 5), st.integers(0, 2**33), STARTS)
 def test_uniforms_follow_the_definition(seed, stream, replicate, instance):
-    found = Uniforms(seed, stream).draw(slice(replicate, replicate + 1), slice(instance, instance + 5))
+    sample = Uniforms(seed, stream).draw(slice(replicate, replicate + 1), slice(instance, instance + 5))
     expected = [uniform_by_definition(seed, stream, replicate, instance + i) for i in range(5)]
-    assert found[0].tolist() == expected
+    assert sample[0].tolist() == expected
 
 
 @given(SEEDS, st.integers(0, 5), st.integers(0, 2**33), STARTS)
@@ -116,9 +116,9 @@ def test_uniforms_look_uniform():
 
 
 def test_block_comes_back_in_the_library_of_the_reference(library):
-    found = Uniforms(as_seed(5)).draw(slice(0, 2), slice(3, 8), library.asarray([0.0]))
-    assert library.owns(found)
-    assert np.array_equal(read(found), Uniforms(as_seed(5)).draw(slice(0, 2), slice(3, 8)))
+    sample = Uniforms(as_seed(5)).draw(slice(0, 2), slice(3, 8), library.asarray([0.0]))
+    assert library.owns(sample)
+    assert np.array_equal(read(sample), Uniforms(as_seed(5)).draw(slice(0, 2), slice(3, 8)))
 
 
 def test_seeds():

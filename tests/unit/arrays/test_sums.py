@@ -37,16 +37,16 @@ def counted_by_loop(cells, n_cells, weights=None):
 def test_group_sums(library, b, n_groups):
     rng = np.random.default_rng(b * n_groups)
     values, groups = rng.normal(size=(b, 50)), rng.integers(0, n_groups, 50)
-    found = group_sums(library.asarray(values), library.asarray(groups), n_groups)
-    assert library.owns(found)
-    assert read(found) == pytest.approx(grouped_by_loop(values, groups, n_groups), abs=1e-13)
+    sums = group_sums(library.asarray(values), library.asarray(groups), n_groups)
+    assert library.owns(sums)
+    assert read(sums) == pytest.approx(grouped_by_loop(values, groups, n_groups), abs=1e-13)
 
 
 def test_group_sums_are_double_precision(library):
     # 2^24 + 1 is not a float32
     values = library.asarray([[2.0**24, 1.0], [2.0**24, 1.0]], "float32")
-    found = group_sums(values, library.asarray([0, 0]), 1)
-    assert read(found).tolist() == [[2.0**24 + 1], [2.0**24 + 1]]
+    sums = group_sums(values, library.asarray([0, 0]), 1)
+    assert read(sums).tolist() == [[2.0**24 + 1], [2.0**24 + 1]]
 
 
 def test_indicator(library):

@@ -114,7 +114,9 @@ def one_by_one(commands: Mapping[str, Shown], first: str = "") -> dict[str, Scre
 
     Code in `first` is run before them.
     """
-    given = [([*map(str, one.words)], one.width, dict(one.changes)) for one in commands.values()]
+    given = [
+        ([*map(str, command.words)], command.width, dict(command.changes)) for command in commands.values()
+    ]
     screen = in_terminal(command=[sys.executable, "-c", first + _ONE_BY_ONE, json.dumps(given)])
     assert screen.code == 0, screen.text
     *parts, rest = screen.raw.split("\0")

@@ -33,7 +33,7 @@ def test_numbers_are_those_of_the_library(credibly: Command, patients: Path) -> 
     ran = credibly("audit", patients, "--by", "age,sex", *FAST, "--seed", 3)
     assert ran.code == 0
     expected = cr.audit(cr.load(patients, groups=["age", "sex"]), n_resamples=99, rng=3)
-    assert [row["group"] for row in ran.rows] == [one.group for one in expected.groups]
+    assert [row["group"] for row in ran.rows] == [group.group for group in expected.groups]
     for row, one in zip(ran.rows, expected.groups, strict=True):
         assert float(row["effect"]) == one.effect
         assert float(row["interval_low"]) == one.low
@@ -46,9 +46,9 @@ def test_a_conflict_fails_where_asked(credibly: Command, patients: Path, tmp_pat
     words = ("--by", "sex", *FAST, "--fail-on", "conflict", "--quiet")
     assert credibly("audit", patients, *words).code == 1
     assert credibly("audit", write(tmp_path / "calm.csv", shift=0.0), *words).code == 0
-    told = json.loads(credibly("audit", patients, *words, "--json").out)
-    assert (told["type"], told["verdict"]) == ("AuditResult", "conflict")
-    assert told["groups"][0]["group"] == "sex F"
+    record = json.loads(credibly("audit", patients, *words, "--json").out)
+    assert (record["type"], record["verdict"]) == ("AuditResult", "conflict")
+    assert record["groups"][0]["group"] == "sex F"
 
 
 def test_clusters_are_a_column(credibly: Command, patients: Path) -> None:

@@ -33,14 +33,14 @@ def test_fit_and_apply_do_what_the_library_does(folder: Path, capsys: pytest.Cap
     assert main(["calibrate", "fit", "fit.npz", "t.json"]) == 0
     printed = capsys.readouterr().out.splitlines()
     fit, new = cr.load("fit.npz"), cr.load("new.npz")
-    own = cr.recalibrate.TemperatureScaling().fit(fit.predictions, fit.labels)
+    fitted = cr.recalibrate.TemperatureScaling().fit(fit.predictions, fit.labels)
     assert printed[0] == "t.json"
     assert printed[1].startswith("because\tOverconfident: it says ")
-    assert printed[2] == f"fitted\ttemperature {own.temperature:.3g}"
+    assert printed[2] == f"fitted\ttemperature {fitted.temperature:.3g}"
     assert "converged\tyes" in printed
     assert main(["calibrate", "apply", "t.json", "new.npz", "out.npz"]) == 0
     made = cr.load("out.npz")
-    assert np.array_equal(made.predictions.probs, own.apply(new.predictions).probs)
+    assert np.array_equal(made.predictions.probs, fitted.apply(new.predictions).probs)
     assert np.array_equal(made.labels, new.labels)
     assert np.array_equal(made.groups, new.groups)
     assert "temperature" in made.meta["recalibration"]
@@ -67,12 +67,12 @@ def test_the_seed_reaches_the_folds_of_a_fit(folder: Path, capsys: pytest.Captur
         assert main([*words, "--seed", seed]) == 0
     capsys.readouterr()
     fit = cr.load("fit.npz")
-    own = (
+    fitted = (
         cr.recalibrate.TemperatureScaling()
         .then(cr.recalibrate.VectorScaling(rng=3))
         .fit(fit.predictions, fit.labels)
     )
-    assert json.loads((folder / "3.json").read_text()) == own.to_dict()
+    assert json.loads((folder / "3.json").read_text()) == fitted.to_dict()
     assert (folder / "0.json").read_text() != (folder / "3.json").read_text()
     assert main(["calibrate", "fit", "fit.npz", "x.json", "--seed", "-1"]) == 2
     assert "Invalid value for '--seed'" in capsys.readouterr().err
@@ -90,8 +90,8 @@ def test_compare(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert {row[0] for row in rows} == {"temperature"}
     assert "alpha could not be fitted" in printed.err
     assert main([*words, "--json", "--statistic", "brier"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert list(found["methods"]["temperature"]["changes"]) == ["brier"]
+    record = json.loads(capsys.readouterr().out)
+    assert list(record["methods"]["temperature"]["changes"]) == ["brier"]
 
 
 @pytest.mark.parametrize(
@@ -193,9 +193,9 @@ def test_classes_are_recalibrated_by_group(folder: Path, capsys: pytest.CaptureF
     for method in ("temperature", "bias", "platt"):
         ask = ["calibrate", "fit", "sites.npz", f"{method}.json", "--method", method]
         assert main([*ask, "--by", "site", "-q"]) == 0
-        own = cr.recalibrate.files.named_recalibration(method)
-        own.fit(old.predictions, old.labels, groups=site)
-        assert cr.recalibrate.load(f"{method}.json").to_dict() == own.to_dict()
+        recalibration = cr.recalibrate.files.named_recalibration(method)
+        recalibration.fit(old.predictions, old.labels, groups=site)
+        assert cr.recalibrate.load(f"{method}.json").to_dict() == recalibration.to_dict()
         assert (
             main(
                 [
@@ -213,7 +213,7 @@ def test_classes_are_recalibrated_by_group(folder: Path, capsys: pytest.CaptureF
             == 0
         )
         with pytest.warns(UserWarning, match="fitted on"):
-            wanted = own.apply(old.predictions, groups=site)
+            wanted = recalibration.apply(old.predictions, groups=site)
         assert np.array_equal(cr.load("out.npz").predictions.probs, wanted.probs)
         capsys.readouterr()
         assert main(["calibrate", "apply", f"{method}.json", "fit.npz", "out.npz", "--force"]) == 2
@@ -304,8 +304,8 @@ def test_with_by_the_repair_may_be_of_that_attribute_only(
     probs, labels = np.stack([1 - said, said], axis=1), (rng.random(n) < truth).astype(int)
     np.savez("two.npz", probs=probs, y=labels, region=np.where(north, "n", "s"), odd=odd)
     assert main(["calibrate", "fit", "two.npz", "r.json", "--by", "region", "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert found["why"].startswith("Predicts class 1 too often for region n: ")
+    record = json.loads(capsys.readouterr().out)
+    assert record["why"].startswith("Predicts class 1 too often for region n: ")
     assert cr.recalibrate.load("r.json").fitted_by_group
     assert main(["calibrate", "fit", "two.npz", "o.json", "--by", "odd", "-q"]) == 0
     assert not cr.recalibrate.load("o.json").fitted_by_group

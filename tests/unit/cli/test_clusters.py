@@ -29,10 +29,10 @@ def file(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("flags", [("--clusters", "patient"), ("--blocks", "8")])
 def test_evaluate(credibly: Command, file: Path, flags: tuple[str, str]) -> None:
-    found = credibly("evaluate", file, *flags, "--statistic", "brier", "--n-resamples", 99, "--json")
-    assert _json(found)["predictions"]["n_clusters"] == 25
-    assert _json(found)["estimates"]["brier"]["n_clusters"] == 25
-    assert " ".join(flags) in _json(found)["source"]["command"]
+    ran = credibly("evaluate", file, *flags, "--statistic", "brier", "--n-resamples", 99, "--json")
+    assert _json(ran)["predictions"]["n_clusters"] == 25
+    assert _json(ran)["estimates"]["brier"]["n_clusters"] == 25
+    assert " ".join(flags) in _json(ran)["source"]["command"]
 
 
 def test_verbs_agree(credibly: Command, file: Path) -> None:

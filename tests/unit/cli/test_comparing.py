@@ -35,13 +35,13 @@ def test_one_row_per_trade_off_and_model(
 
 def test_json_is_the_comparison(credibly: Command, calibrated: Path, members: Path) -> None:
     ran = credibly("compare", calibrated, members, "--json", "--measure", "credal_size", *FEW)
-    found = json.loads(ran.out)
-    assert found["type"] == "Comparison"
-    assert found["report"] is None
-    assert found["ranking"]["settings"]["measure"] == "credal_size"
-    assert found["source"]["command"].startswith("credibly compare ")
-    again = found["source"]["command"].split()[1:]
-    assert json.loads(credibly(*again, "--json").out)["ranking"] == found["ranking"]
+    record = json.loads(ran.out)
+    assert record["type"] == "Comparison"
+    assert record["report"] is None
+    assert record["ranking"]["settings"]["measure"] == "credal_size"
+    assert record["source"]["command"].startswith("credibly compare ")
+    again = record["source"]["command"].split()[1:]
+    assert json.loads(credibly(*again, "--json").out)["ranking"] == record["ranking"]
 
 
 def test_quiet_prints_the_table_only(credibly: Command, calibrated: Path, members: Path) -> None:

@@ -91,8 +91,8 @@ def test_models_in_another_order_are_joined(credibly: Command, world: World, tmp
     )
     assert found.code == straight.code == 0
     drop = {"model"}
-    for one, other in zip(found.rows, straight.rows, strict=True):
-        assert {k: v for k, v in one.items() if k not in drop} == {
+    for row, other in zip(found.rows, straight.rows, strict=True):
+        assert {k: v for k, v in row.items() if k not in drop} == {
             k: v for k, v in other.items() if k not in drop
         }
     assert "joined with those of the first model by their ids" in found.err
@@ -241,10 +241,10 @@ def test_cells_that_a_spreadsheet_would_run_are_guarded(tmp_path: Path) -> None:
     )
     cells = [cell for line in path.read_text().splitlines() for cell in line.split(",")]
     assert not any(cell[:1] in ("=", "@") or (cell[:1] in "+-" and not cell[1:2].isdigit()) for cell in cells)
-    found = cr.load(path)
-    assert found.ids.tolist() == ["=1+1", "@x"]
-    assert found.groups.tolist() == ["-a", "+b"]
-    assert found.labels.tolist() == [0, 1]
+    data = cr.load(path)
+    assert data.ids.tolist() == ["=1+1", "@x"]
+    assert data.groups.tolist() == ["-a", "+b"]
+    assert data.labels.tolist() == [0, 1]
     with pytest.raises(cr.FileError, match="no blanks around names"):
         cr.save(tmp_path / "g.csv", cr.Point([[0.5, 0.5]]), classes=[" cat", "dog"])
 
@@ -321,7 +321,7 @@ def test_the_same_seed_gives_the_same_bytes_and_threads_change_no_p_value(
     assert first.out == again.out
     with threadpool_limits(2):
         two = json.loads(credibly(*words).out)["tests"]
-    one = json.loads(first.out)["tests"]
-    assert {name: test["pvalue"] for name, test in one.items()} == {
+    load = json.loads(first.out)["tests"]
+    assert {name: test["pvalue"] for name, test in load.items()} == {
         name: test["pvalue"] for name, test in two.items()
     }

@@ -77,8 +77,8 @@ def test_convert_to_npy_writes_a_pair_and_names_both(
     data = cr.load(back)
     np.testing.assert_array_equal(data.predictions.probs, world.calibrated)
     np.testing.assert_array_equal(data.labels, world.labels)
-    told = json.loads(credibly("convert", calibrated, there, "--force", "--json").out)
-    assert (told["written"], told["labels"]) == (str(there), str(labels))
+    record = json.loads(credibly("convert", calibrated, there, "--force", "--json").out)
+    assert (record["written"], record["labels"]) == (str(there), str(labels))
     # predictions alone are one file
     ran = credibly("convert", there, tmp_path / "alone.npy")
     assert ran.out == f"{tmp_path / 'alone.npy'}\n"

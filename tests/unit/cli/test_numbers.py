@@ -98,9 +98,9 @@ def test_members_are_counted(credibly: Command, world: World, tmp_path: Path) ->
 def test_members_first_is_told_by_the_labels(credibly: Command, world: World, tmp_path: Path) -> None:
     np.savez(tmp_path / "members.npz", probs=np.moveaxis(world.members, 1, 0), y=world.labels)
     mean = ("--weights", "mean", *FAST)
-    told = credibly("test", tmp_path / "members.npz", *mean)
-    assert told.rows[0]["m"] == str(M)
-    assert "as many as there are labels or ids (`--member-axis 0`)" in told.err
+    ran = credibly("test", tmp_path / "members.npz", *mean)
+    assert ran.rows[0]["m"] == str(M)
+    assert "as many as there are labels or ids (`--member-axis 0`)" in ran.err
     assert credibly("test", tmp_path / "members.npz", "--member-axis", 0, *mean).rows[0]["m"] == str(M)
 
 
@@ -125,7 +125,7 @@ def test_evaluate_prints_every_estimate_with_its_interval(
     after = names.index("brier") + 1
     names[after:after] = ["calibration_loss", "refinement_loss"]
     assert [row["statistic"] for row in ran.rows] == names
-    words = {one.statistic: one.word for one in evaluation.verdicts}
+    words = {verdict.statistic: verdict.word for verdict in evaluation.verdicts}
     shown = {
         **evaluation.estimates,
         "calibration_loss": parts.calibration,

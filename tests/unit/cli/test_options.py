@@ -39,7 +39,7 @@ def test_one_option_is_one_thing_in_every_verb() -> None:
     for verb in VERBS.values():
         for row in verb.rows:
             meanings.setdefault(row.flag, set()).add(row)
-    assert {flag for flag, found in meanings.items() if len(found) > 1} == OWN
+    assert {flag for flag, meaning in meanings.items() if len(meaning) > 1} == OWN
     assert len(meanings) > 50
 
 
@@ -92,10 +92,10 @@ def typed(verb: str, *words: str) -> Typed:
     ],
 )
 def test_what_was_typed_is_recorded_and_typed_again(verb: str, words: str) -> None:
-    given = typed(verb, *shlex.split(words))
-    call = Call.of(given.call(given.files).to_dict())
+    arguments = typed(verb, *shlex.split(words))
+    call = Call.of(arguments.call(arguments.files).to_dict())
     again = typed(verb, *shlex.split(call.command())[2:])
-    assert again.values == given.values
+    assert again.values == arguments.values
     for word in shlex.split(words):
         assert word in shlex.split(call.command())
 
@@ -108,8 +108,8 @@ def test_numbers_that_are_none_are_refused_with_an_example() -> None:
 @pytest.mark.parametrize("verb", [verb for verb in VERBS if VERBS[verb].first])
 def test_six_options_come_first_and_the_rest_in_groups(verb: str) -> None:
     command = VerbCommand(verb, VERBS[verb])
-    shown = command.get_help(click.Context(command))
-    options = shown.partition("\nOptions:\n")[2]
+    text = command.get_help(click.Context(command))
+    options = text.partition("\nOptions:\n")[2]
     first, _, others = options.partition("\n\n")
     assert tuple(re.findall(r"^  (?:-\w, )?(--[a-z-]+)", first, re.MULTILINE)) == VERBS[verb].first
     assert len(VERBS[verb].first) == 6

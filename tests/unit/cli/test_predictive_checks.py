@@ -35,10 +35,10 @@ def test_numbers_are_those_of_the_library(credibly: Command, members: Path, worl
         rng=4,
     )
     expected = [
-        (name, one)
+        (name, result)
         for name, part in check.hypotheses.items()
         for results in (part.checks, *part.groups.values())
-        for one in results.values()
+        for result in results.values()
     ]
     assert len(ran.rows) == len(expected) == 2 * 2 * 3
     for row, (name, one) in zip(ran.rows, expected, strict=True):
@@ -77,15 +77,15 @@ def test_a_conflict_sets_the_exit_code_where_asked(credibly: Command, overconfid
 
 def test_json_holds_everything(credibly: Command, members: Path) -> None:
     ran = credibly("check", members, *FAST, "--power", "temperature", "--json", "--quiet")
-    found = json.loads(ran.out)
+    record = json.loads(ran.out)
     assert ran.err == ""
-    assert found["type"] == "PredictiveCheck"
-    assert found["power"]["type"] == "PowerCurve"
-    assert set(found["bayesian"]["groups"]) == {"0", "1"}
-    told = credibly("check", members, *FAST, "--power", "temperature")
-    assert "Power of temperature" in told.err
-    assert "power 0.8 from" in told.err
-    assert "np." not in told.out  # plain numbers, for programs
+    assert record["type"] == "PredictiveCheck"
+    assert record["power"]["type"] == "PowerCurve"
+    assert set(record["bayesian"]["groups"]) == {"0", "1"}
+    output = credibly("check", members, *FAST, "--power", "temperature")
+    assert "Power of temperature" in output.err
+    assert "power 0.8 from" in output.err
+    assert "np." not in output.out  # plain numbers, for programs
 
 
 def test_weights_by_row_are_checked_under_independence(credibly: Command, tmp_path: Path) -> None:

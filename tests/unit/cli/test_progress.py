@@ -47,9 +47,9 @@ def test_time_left_after_one_second(monkeypatch: pytest.MonkeyPatch) -> None:
     line = ProgressLine(clock)
     clock.now = 2.0
     line("tests", 20, 100)
-    shown = terminal.getvalue()
-    assert "tests" in shown
-    assert "8 s left" in shown  # 2 s for 20 of 100, so 2 * 80 / 20 = 8 s for the rest
+    text = terminal.getvalue()
+    assert "tests" in text
+    assert "8 s left" in text  # 2 s for 20 of 100, so 2 * 80 / 20 = 8 s for the rest
     line.close()
     assert terminal.getvalue().endswith("\x1b[2K")  # the line is wiped
 

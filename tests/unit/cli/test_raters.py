@@ -53,10 +53,10 @@ def test_numbers_are_those_of_the_library(credibly: Command, rated, words: tuple
 def test_json_holds_both_decompositions(credibly: Command, rated) -> None:
     path, probs, counts = rated
     loss, _ = direct(probs, counts)
-    found = json.loads(credibly("raters", path, "--json").out)
-    assert found["type"] == "Annotators"
-    assert found["loss"]["expected"]["value"] == loss.expected.value
-    assert found["disagreement"]["type"] == "DisagreementDecomposition"
+    record = json.loads(credibly("raters", path, "--json").out)
+    assert record["type"] == "Annotators"
+    assert record["loss"]["expected"]["value"] == loss.expected.value
+    assert record["disagreement"]["type"] == "DisagreementDecomposition"
 
 
 def test_single_labels_are_refused_with_the_way_to_name_counts(credibly: Command, tmp_path: Path) -> None:
@@ -82,15 +82,15 @@ def test_members_and_raters_show_ignorance_and_agreement(credibly: Command, tmp_
     labels = (rng.random((80, 4, 1)) > members.mean().probs.cumsum(axis=1)[:, None]).sum(axis=2)
     path = tmp_path / "rated.npz"
     np.savez(path, probs=members.probs, raters=labels.astype(str))
-    found = json.loads(credibly("raters", path, "--json", "--n-resamples", 99, "--seed", 1).out)
+    record = json.loads(credibly("raters", path, "--json", "--n-resamples", 99, "--seed", 1).out)
     counts = cr.LabelCounts.from_table(labels, n_classes=3)
     direct = cr.raters.ignorance(members, counts, n_resamples=99, rng=1)
-    assert found["ignorance"]["gap"]["value"] == pytest.approx(direct.gap.value)
-    assert found["ignorance"]["test"]["pvalue"] == direct.test.pvalue
-    assert found["ignorance"]["sentence"] == direct.sentence()
+    assert record["ignorance"]["gap"]["value"] == pytest.approx(direct.gap.value)
+    assert record["ignorance"]["test"]["pvalue"] == direct.test.pvalue
+    assert record["ignorance"]["sentence"] == direct.sentence()
     alpha = cr.raters.agreement(counts).krippendorff
-    assert found["agreement"]["krippendorff"]["value"] == pytest.approx(alpha.value)
-    assert found["rater_test"]["pvalue"] == cr.raters.rater_test(counts, n_resamples=99, rng=1).pvalue
+    assert record["agreement"]["krippendorff"]["value"] == pytest.approx(alpha.value)
+    assert record["rater_test"]["pvalue"] == cr.raters.rater_test(counts, n_resamples=99, rng=1).pvalue
     ran = credibly("raters", path, "--n-resamples", 99, "--seed", 1)
     assert "ignorance\t\tsupported_share" in ran.out
     assert "agreement\t\tkrippendorff" in ran.out

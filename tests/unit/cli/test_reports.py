@@ -25,7 +25,10 @@ def test_report_stands_beside_the_file_and_replaces_reports_only(
     path, *sentences = ran.out.splitlines()
     assert path == str(report)
     assert sentences[0].startswith("conflict\t")
-    assert [one.split("\t")[0] for one in sentences] == ["conflict", "yes"]  # it knows when it is wrong
+    assert [sentence.split("\t")[0] for sentence in sentences] == [
+        "conflict",
+        "yes",
+    ]  # it knows when it is wrong
     written = report.read_bytes()
     assert written.startswith(b"<!")
     assert credibly("report", overconfident, *FAST).code == 0
@@ -112,10 +115,10 @@ def test_several_files_give_the_report_of_their_comparison(
 def test_the_report_of_several_files_stands_beside_the_first(
     credibly: Command, calibrated: Path, members: Path
 ) -> None:
-    found = json.loads(credibly("report", calibrated, members, "--json", *DRAWS).out)
-    assert found["report"] == str(calibrated.with_name("comparison-report.html"))
-    assert found["type"] == "ReportWritten"
-    assert found["findings"]
+    record = json.loads(credibly("report", calibrated, members, "--json", *DRAWS).out)
+    assert record["report"] == str(calibrated.with_name("comparison-report.html"))
+    assert record["type"] == "ReportWritten"
+    assert record["findings"]
     assert credibly("report", calibrated, members, *DRAWS).code == 0  # over its own report
     calibrated.with_name("comparison-report.html").write_text("mine", encoding="utf-8")
     again = credibly("report", calibrated, members, *DRAWS)

@@ -65,9 +65,9 @@ def test_flags_are_settings(
     expected = cr.hypotests.weights_test(
         cr.Ensemble(world.members), world.labels, n_resamples=19, rng=0, **settings
     )
-    found = json.loads(ran.out)
-    assert found["pvalue"] == expected.pvalue
-    assert (found["type"], found["details"]) == ("HypotestResult", "WeightsDetails")
+    record = json.loads(ran.out)
+    assert record["pvalue"] == expected.pvalue
+    assert (record["type"], record["details"]) == ("HypotestResult", "WeightsDetails")
 
 
 def test_a_witness_by_itself(credibly: Command, world: World, tmp_path: Path) -> None:
@@ -175,8 +175,8 @@ def test_a_plan_needs_no_labels(credibly: Command, world: World, tmp_path: Path)
     plan = cr.plan_labels(world.calibrated, width=0.05)
     assert ran.rows == [{"aim": "width", "size": "0.05", "instances": str(plan.instances)}]
     assert plan.sentence() in ran.err
-    found = credibly("plan", tmp_path / "alone.npy", "--json")
-    assert json.loads(found.out)["aims"] == dict(cr.plan_labels(world.calibrated).aims)
+    output = credibly("plan", tmp_path / "alone.npy", "--json")
+    assert json.loads(output.out)["aims"] == dict(cr.plan_labels(world.calibrated).aims)
     assert "`--gap` must lie strictly" in credibly("plan", tmp_path / "alone.npy", "--gap", 3).err
 
 
@@ -184,7 +184,9 @@ def test_a_margin_asks_for_the_equivalence_test(credibly: Command, world: World,
     ran = credibly("test", members, "--margin", 0.1, "--statistic", "confidence_gap", "--statistic", "ecce")
     given = cr.Ensemble(world.members), world.labels
     expected = cr.calibration_test(*given, statistics=["confidence_gap", "ecce"], margin=0.1)
-    assert [float(row["pvalue"]) for row in ran.rows] == [one.pvalue for one in expected.components.values()]
+    assert [float(row["pvalue"]) for row in ran.rows] == [
+        component.pvalue for component in expected.components.values()
+    ]
     assert float(ran.rows[0]["upper"]) == expected.components["confidence_gap"].details.upper()
     assert expected.sentence() in ran.err
     refused = credibly("test", members, "--margin", 0.1, "--weights", "learned")
@@ -213,8 +215,8 @@ def test_counts_get_the_test_of_the_truth(credibly: Command, world: World, rated
     assert f"hypothesis: {expected.hypothesis}" in ran.err
     assert "instances that stand out after adjustment, worst first: 11" in ran.err
     assert ran.code == int(expected.verdict() == "conflict")
-    told = json.loads(credibly("test", rated, *FAST, "--json", "--quiet").out)
-    assert told["adjusted_pvalues"][11] == expected.details.adjusted_pvalues[11]
+    record = json.loads(credibly("test", rated, *FAST, "--json", "--quiet").out)
+    assert record["adjusted_pvalues"][11] == expected.details.adjusted_pvalues[11]
 
 
 def test_flags_without_meaning_for_counts(credibly: Command, rated: Path) -> None:
@@ -233,5 +235,5 @@ def test_a_named_statistic_tests_one_rater_per_instance(credibly: Command, world
 
 @pytest.mark.slow
 def test_evaluate_says_what_sets_say(credibly: Command, members: Path) -> None:
-    found = json.loads(credibly("evaluate", members, "--n-resamples", 19, "--json", "--quiet").out)
-    assert list(found["credal"]["tests"]) == ["learned", "constant"]
+    record = json.loads(credibly("evaluate", members, "--n-resamples", 19, "--json", "--quiet").out)
+    assert list(record["credal"]["tests"]) == ["learned", "constant"]

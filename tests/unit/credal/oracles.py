@@ -132,7 +132,7 @@ def best_over_hull(
     constraint = {"type": "eq", "fun": lambda w: w.sum() - 1}
     for start in range(starts):
         begin = np.full(m, 1 / m) if start == 0 else rng.dirichlet(np.ones(m))
-        found = minimize(
+        optimum = minimize(
             lambda w: objective(np.maximum(w @ points, 1e-300)),
             begin,
             bounds=[(0, 1)] * m,
@@ -140,7 +140,7 @@ def best_over_hull(
             method="SLSQP",
             options={"ftol": 1e-14, "maxiter": 500},
         )
-        weights = np.clip(found.x, 0, None)
+        weights = np.clip(optimum.x, 0, None)
         best = min(best, objective(weights / weights.sum() @ points))
     return best
 

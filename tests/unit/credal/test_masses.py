@@ -136,12 +136,12 @@ def test_vertices_span_the_set(kind: str, k: int) -> None:
 
 def test_vertices_of_c25_hold_the_bounds_of_every_class() -> None:
     belief = random_belief(np.random.default_rng(6), 3, 9)
-    found = cr.credal.vertices(belief, which="C25")
-    assert found.shape == (3, 18, 9)
-    assert found.sum(axis=2) == pytest.approx(np.ones((3, 18)))
+    corners = cr.credal.vertices(belief, which="C25")
+    assert corners.shape == (3, 18, 9)
+    assert corners.sum(axis=2) == pytest.approx(np.ones((3, 18)))
     for j in range(9):
-        assert found[:, 2 * j, j] == pytest.approx(cr.credal.lower_probability(belief)[:, j])
-        assert found[:, 2 * j + 1, j] == pytest.approx(cr.credal.upper_probability(belief)[:, j])
+        assert corners[:, 2 * j, j] == pytest.approx(cr.credal.lower_probability(belief)[:, j])
+        assert corners[:, 2 * j + 1, j] == pytest.approx(cr.credal.upper_probability(belief)[:, j])
     with pytest.raises(cr.InputError, match=r"at most 7 classes.*got 9 classes \(3\.63e\+05 orders\)"):
         cr.credal.vertices(belief)
     with pytest.raises(cr.UnsupportedError, match=r"`credal\.as_set`"):

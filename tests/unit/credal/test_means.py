@@ -33,25 +33,25 @@ def test_means_are_those_of_all_rows(data, rows) -> None:
     probs, labels = data
     whole = cr.Ensemble(probs)
     if rows is None:
-        found = cr.credal.mean_over(probs, MEASURES, labels)
+        mean = cr.credal.mean_over(probs, MEASURES, labels)
     else:
-        found = cr.credal.mean_over(cr.scan(probs, labels, chunk_rows=rows), MEASURES)
-    assert list(found) == list(MEASURES)
+        mean = cr.credal.mean_over(cr.scan(probs, labels, chunk_rows=rows), MEASURES)
+    assert list(mean) == list(MEASURES)
     for name, measure in MEASURES.items():
         given = (whole, labels) if name == "hull" else (whole,)
         values = measure(*given)
-        assert found[name].value == pytest.approx(values.mean(), rel=1e-12)
-        assert found[name].stderr == pytest.approx(values.std(ddof=1) / np.sqrt(N), rel=1e-9)
-        assert found[name].n == N
-    assert found["pal"].settings == {"measure": "pal"}
+        assert mean[name].value == pytest.approx(values.mean(), rel=1e-12)
+        assert mean[name].stderr == pytest.approx(values.std(ddof=1) / np.sqrt(N), rel=1e-9)
+        assert mean[name].n == N
+    assert mean["pal"].settings == {"measure": "pal"}
 
 
 def test_a_decomposition_has_one_mean_per_part(data) -> None:
     probs, labels = data
     parts = cr.uncertainty(cr.Ensemble(probs), base=2)
-    found = cr.credal.mean_over(cr.scan(probs, labels, chunk_rows=37), partial(cr.uncertainty, base=2))
-    assert list(found) == ["uncertainty.total", "uncertainty.aleatoric", "uncertainty.epistemic"]
-    for name, estimate in found.items():
+    mean = cr.credal.mean_over(cr.scan(probs, labels, chunk_rows=37), partial(cr.uncertainty, base=2))
+    assert list(mean) == ["uncertainty.total", "uncertainty.aleatoric", "uncertainty.epistemic"]
+    for name, estimate in mean.items():
         values = getattr(parts, name.partition(".")[2])
         assert estimate.value == pytest.approx(values.mean(), rel=1e-12)
         assert estimate.stderr == pytest.approx(values.std(ddof=1) / np.sqrt(N), rel=1e-9)
@@ -60,34 +60,34 @@ def test_a_decomposition_has_one_mean_per_part(data) -> None:
 
 def test_a_belief_has_no_aleatoric_part() -> None:
     belief = cr.Belief([[0.5, 0.5], [1.0, 0.0]], [{0}, {0, 1}])
-    found = cr.credal.mean_over(cr.scan(belief, [0, 1], chunk_rows=1), cr.uncertainty)
-    assert list(found) == ["uncertainty.total", "uncertainty.epistemic"]
+    mean = cr.credal.mean_over(cr.scan(belief, [0, 1], chunk_rows=1), cr.uncertainty)
+    assert list(mean) == ["uncertainty.total", "uncertainty.epistemic"]
     # mass 1/2 on both classes: credal size 1/2; all mass on class 0: 0
-    assert found["uncertainty.epistemic"].value == 0.25
+    assert mean["uncertainty.epistemic"].value == 0.25
 
 
 def test_weights_and_soft_labels_are_used(data) -> None:
     probs, labels = data
     weights = np.arange(N) % 3.0
-    found = cr.credal.mean_over(
+    means = cr.credal.mean_over(
         cr.scan(probs, labels, sample_weight=weights, chunk_rows=50), cr.credal.distance
     )
     values = cr.credal.distance(cr.Ensemble(probs), labels)
     mean = np.average(values, weights=weights)
-    assert found["distance"].value == pytest.approx(mean, rel=1e-12)
-    found = cr.credal.mean_over(probs, cr.credal.size, sample_weight=weights)  # no labels needed
+    assert means["distance"].value == pytest.approx(mean, rel=1e-12)
+    means = cr.credal.mean_over(probs, cr.credal.size, sample_weight=weights)  # no labels needed
     mean = np.average(cr.credal.size(cr.Ensemble(probs)), weights=weights)
-    assert found["size"].value == pytest.approx(mean, rel=1e-12)
+    assert means["size"].value == pytest.approx(mean, rel=1e-12)
     counts = cr.LabelCounts(np.random.default_rng(1).multinomial(4, np.full(K, 1 / K), size=N))
-    found = cr.credal.mean_over(cr.scan(probs, counts, chunk_rows=50), cr.credal.distance)
+    means = cr.credal.mean_over(cr.scan(probs, counts, chunk_rows=50), cr.credal.distance)
     values = cr.credal.distance(cr.Ensemble(probs), counts)
-    assert found["distance"].value == pytest.approx(values.mean(), rel=1e-12)
+    assert means["distance"].value == pytest.approx(values.mean(), rel=1e-12)
 
 
 def test_infinite_distances_are_counted() -> None:
     probs = np.tile([[1.0, 0.0]], (40, 1))
-    found = cr.credal.mean_over(cr.scan(probs, np.arange(40) % 4 // 3, chunk_rows=7), cr.credal.distance)
-    estimate = found["distance"]
+    mean = cr.credal.mean_over(cr.scan(probs, np.arange(40) % 4 // 3, chunk_rows=7), cr.credal.distance)
+    estimate = mean["distance"]
     assert estimate.value == np.inf
     assert estimate.stderr is None
     assert estimate.interval_refusal == "the mean is infinite"
@@ -96,13 +96,13 @@ def test_infinite_distances_are_counted() -> None:
 
 def test_functions_of_users_and_closed_forms_of_a_dirichlet(data) -> None:
     probs, labels = data
-    found = cr.credal.mean_over(cr.scan(probs, labels), lambda given: given.probs.max(axis=(1, 2)))
-    assert found["<lambda>"].value == pytest.approx(probs.max(axis=(1, 2)).mean(), rel=1e-12)
-    given = cr.Dirichlet(1.0 + probs)
-    scan = cr.scan(given, labels, chunk_rows=90)
-    found = cr.credal.mean_over(scan, cr.uncertainty)
-    assert found["uncertainty.epistemic"].value == pytest.approx(
-        cr.uncertainty(given).epistemic.mean(), rel=1e-12
+    mean = cr.credal.mean_over(cr.scan(probs, labels), lambda given: given.probs.max(axis=(1, 2)))
+    assert mean["<lambda>"].value == pytest.approx(probs.max(axis=(1, 2)).mean(), rel=1e-12)
+    dirichlet = cr.Dirichlet(1.0 + probs)
+    scan = cr.scan(dirichlet, labels, chunk_rows=90)
+    mean = cr.credal.mean_over(scan, cr.uncertainty)
+    assert mean["uncertainty.epistemic"].value == pytest.approx(
+        cr.uncertainty(dirichlet).epistemic.mean(), rel=1e-12
     )
     for measure in (cr.credal.distance, partial(cr.uncertainty, decomposition="credal")):
         with pytest.raises(
@@ -114,13 +114,13 @@ def test_functions_of_users_and_closed_forms_of_a_dirichlet(data) -> None:
 def test_tensors_give_the_same_means(data) -> None:
     torch = pytest.importorskip("torch", reason="needs the torch extra")
     probs, labels = data
-    given = cr.Ensemble(torch.from_numpy(probs))
+    ensemble = cr.Ensemble(torch.from_numpy(probs))
     measures = {"u": cr.uncertainty, "d": cr.credal.distance}
-    found = cr.credal.mean_over(cr.scan(given, torch.from_numpy(labels), chunk_rows=90), measures)
+    mean = cr.credal.mean_over(cr.scan(ensemble, torch.from_numpy(labels), chunk_rows=90), measures)
     whole = cr.credal.mean_over(cr.scan(probs, labels), measures)
     for name, estimate in whole.items():
-        assert found[name].value == pytest.approx(estimate.value, rel=1e-12)
-        assert found[name].stderr == pytest.approx(estimate.stderr, rel=1e-9)
+        assert mean[name].value == pytest.approx(estimate.value, rel=1e-12)
+        assert mean[name].stderr == pytest.approx(estimate.stderr, rel=1e-9)
 
 
 def test_what_is_no_measure_is_refused(data) -> None:

@@ -43,8 +43,8 @@ def test_clusters_take_away_a_false_conflict(plain: cr.Evaluation, clustered: cr
     assert clustered.headline.word == "no conflict found"
     assert "1000 instances of 40 clusters" in clustered.headline.sentence
     assert clustered.predictions.n_clusters == 40
-    assert {one.n_clusters for one in clustered.tests.values()} == {40}
-    assert all("in 40 clusters" in one.scope for one in clustered.verdicts)
+    assert {test.n_clusters for test in clustered.tests.values()} == {40}
+    assert all("in 40 clusters" in verdict.scope for verdict in clustered.verdicts)
     assert clustered.estimates["brier"].n_clusters == 40
     assert clustered.decomposition.calibration.n_clusters == 40
     assert clustered.curves.risk_coverage["confidence"].area.n_clusters == 40
@@ -64,7 +64,7 @@ def test_without_clusters_the_first_warning_says_what_is_assumed(
     plain: cr.Evaluation, clustered: cr.Evaluation
 ) -> None:
     assert plain.warnings[0].startswith("P-values and intervals here assume independent rows")
-    assert not any("assume independent rows" in one for one in clustered.warnings)
+    assert not any("assume independent rows" in warning for warning in clustered.warnings)
 
 
 @pytest.mark.usefixtures("without_pictures")
@@ -77,14 +77,14 @@ def test_a_report_of_clusters(clustered: cr.Evaluation, tmp_path: Path) -> None:
 @pytest.mark.usefixtures("without_pictures")
 def test_what_has_no_version_for_clusters_says_so(tmp_path: Path) -> None:
     members = np.stack([PROBS, 0.8 * PROBS + 0.2 / 3], axis=1)
-    found = cr.evaluate(cr.Ensemble(members), LABELS, clusters=IDS, groups=IDS % 2, **FEW)
-    assert "clusters" in dict(found.not_run)["test of the set with weights"]
-    assert found.credal.validity.n_clusters == 40
-    assert [one.statistic for one in found.credal.answers] == ["witness"]
-    assert found.check.bayesian.checks["brier"].n_clusters == 40
-    assert found.check.bayesian.groups["0"]["brier"].n_clusters == 20
-    assert found.groups["0"]["brier"].n_clusters == 20
-    assert "Does the set contain the truth?" in found.report(tmp_path / "report.html").read_text()
+    evaluation = cr.evaluate(cr.Ensemble(members), LABELS, clusters=IDS, groups=IDS % 2, **FEW)
+    assert "clusters" in dict(evaluation.not_run)["test of the set with weights"]
+    assert evaluation.credal.validity.n_clusters == 40
+    assert [answer.statistic for answer in evaluation.credal.answers] == ["witness"]
+    assert evaluation.check.bayesian.checks["brier"].n_clusters == 40
+    assert evaluation.check.bayesian.groups["0"]["brier"].n_clusters == 20
+    assert evaluation.groups["0"]["brier"].n_clusters == 20
+    assert "Does the set contain the truth?" in evaluation.report(tmp_path / "report.html").read_text()
     data = cr.Dataset(cr.Ensemble(members), LABELS, clusters=IDS)
     assert cr.credal_test(data, rng=0).n_clusters == 40
     counts = cr.LabelCounts(np.eye(3, dtype=int)[LABELS])
@@ -95,12 +95,12 @@ def test_what_has_no_version_for_clusters_says_so(tmp_path: Path) -> None:
 def test_models_are_compared_by_clusters() -> None:
     worse = 0.9 * PROBS + 0.1 / 3
     plain = cr.compare({"a": PROBS, "b": worse}, LABELS, n_resamples=200)
-    own = cr.compare({"a": PROBS, "b": worse}, LABELS, clusters=IDS, n_resamples=200)
-    assert own.estimates["a"]["brier"].n_clusters == 40
-    assert any("40 clusters" in note for note in own.notes)
-    spread = [np.std(one.ranking.lines.distance_draws[:, 0]) for one in (plain, own)]
+    comparison = cr.compare({"a": PROBS, "b": worse}, LABELS, clusters=IDS, n_resamples=200)
+    assert comparison.estimates["a"]["brier"].n_clusters == 40
+    assert any("40 clusters" in note for note in comparison.notes)
+    spread = [np.std(one.ranking.lines.distance_draws[:, 0]) for one in (plain, comparison)]
     assert spread[1] != spread[0]
-    assert plain.ranking.lines.distance == pytest.approx(own.ranking.lines.distance)
+    assert plain.ranking.lines.distance == pytest.approx(comparison.ranking.lines.distance)
 
 
 def test_copies_do_not_make_models_differ() -> None:
@@ -126,9 +126,9 @@ def test_folds_keep_clusters_whole() -> None:
 def test_real_values_in_clusters() -> None:
     rng = np.random.default_rng(0)
     normal = cr.Gaussian(np.zeros(400), np.ones(400))
-    found = cr.evaluate(normal, rng.normal(size=400), blocks=20, progress=None, n_resamples=99)
-    assert found.tests["quantile_calibration_error"].n_clusters == 20
-    assert "400 instances of 20 clusters" in found.headline.sentence
+    evaluation = cr.evaluate(normal, rng.normal(size=400), blocks=20, progress=None, n_resamples=99)
+    assert evaluation.tests["quantile_calibration_error"].n_clusters == 20
+    assert "400 instances of 20 clusters" in evaluation.headline.sentence
 
 
 def test_curves_of_real_values_keep_clusters() -> None:
@@ -151,9 +151,11 @@ def test_curves_of_real_values_keep_clusters() -> None:
 
 @pytest.mark.slow
 def test_few_clusters_cannot_tell() -> None:
-    found = cr.evaluate(PROBS**3 / (PROBS**3).sum(axis=1, keepdims=True), LABELS, clusters=IDS % 5, **FEW)
-    assert {one.word for one in found.verdicts} == {"cannot tell"}
-    assert "5 clusters give no p-value below 0.0625" in found.verdicts[0].finding
+    evaluation = cr.evaluate(
+        PROBS**3 / (PROBS**3).sum(axis=1, keepdims=True), LABELS, clusters=IDS % 5, **FEW
+    )
+    assert {verdict.word for verdict in evaluation.verdicts} == {"cannot tell"}
+    assert "5 clusters give no p-value below 0.0625" in evaluation.verdicts[0].finding
 
 
 def test_dependence_is_seen_among_ids_and_not_in_groups_that_are_audited() -> None:
@@ -194,8 +196,8 @@ def test_fewer_clusters_than_folds_leave_recalibration_out() -> None:
     rng = np.random.default_rng(0)
     probs = rng.dirichlet(np.ones(3), size=60)
     clusters = np.arange(60) % 2
-    found = cr.evaluate(probs, np.arange(60) % 3, clusters=clusters, n_resamples=99, rng=0)
-    assert found.recalibration is None
+    evaluation = cr.evaluate(probs, np.arange(60) % 3, clusters=clusters, n_resamples=99, rng=0)
+    assert evaluation.recalibration is None
     asked = cr.evaluate(
         probs, np.arange(60) % 3, clusters=clusters, n_resamples=99, rng=0, recalibrate=["temperature"]
     )
@@ -205,16 +207,18 @@ def test_fewer_clusters_than_folds_leave_recalibration_out() -> None:
 def test_a_group_may_lie_in_one_cluster() -> None:
     probs, labels, ids = alike(12, 10, 0.1, seed=3)
     groups = np.where(ids == 0, "first", "others")
-    found = cr.evaluate(probs, labels, groups=groups, clusters=ids, statistics=["brier"], rng=0)
-    alone, others = found.groups["first"]["brier"], found.groups["others"]["brier"]
+    evaluation = cr.evaluate(probs, labels, groups=groups, clusters=ids, statistics=["brier"], rng=0)
+    alone, others = evaluation.groups["first"]["brier"], evaluation.groups["others"]["brier"]
     assert (alone.stderr, alone.interval_refusal) == (None, "all rows are of one cluster")
     outside = ids > 0
-    own = cr.brier(probs[outside], labels[outside], clusters=ids[outside])
-    assert (others.value, others.stderr, others.n_clusters) == pytest.approx((own.value, own.stderr, 11))
+    estimate = cr.brier(probs[outside], labels[outside], clusters=ids[outside])
+    assert (others.value, others.stderr, others.n_clusters) == pytest.approx(
+        (estimate.value, estimate.stderr, 11)
+    )
 
 
 def test_groups_of_single_rows_have_no_estimates() -> None:
     groups = np.where(np.arange(1000) < 2, "rare", np.where(np.arange(1000) % 2, "a", "b"))
-    found = cr.evaluate(PROBS, LABELS, groups=groups, statistics=["brier"], tests=False, progress=None)
-    assert set(found.groups) == {"a", "b"}
-    assert dict(found.not_run)["estimates of small groups"] == "group rare has fewer than 5 rows"
+    evaluation = cr.evaluate(PROBS, LABELS, groups=groups, statistics=["brier"], tests=False, progress=None)
+    assert set(evaluation.groups) == {"a", "b"}
+    assert dict(evaluation.not_run)["estimates of small groups"] == "group rare has fewer than 5 rows"

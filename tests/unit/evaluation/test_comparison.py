@@ -36,34 +36,34 @@ def test_numbers_of_single_models_are_their_own(comparison: cr.Comparison) -> No
     assert comparison.estimates["single"]["confidence_ece"].settings["n_bins"] == 15
     assert comparison.models["ensemble"].m == 10
     assert comparison.models["intervals"].kind == "Intervals"
-    own = cr.epistemic_score(data.predictions, data.labels, dependences=False)
-    assert float(comparison.ranking.lines.scores["ensemble"]) == pytest.approx(float(own))
+    score = cr.epistemic_score(data.predictions, data.labels, dependences=False)
+    assert float(comparison.ranking.lines.scores["ensemble"]) == pytest.approx(float(score))
 
 
 def test_bins_are_those_asked_for() -> None:
-    given = demo("ensemble")
-    finer = cr.compare({"e": given.predictions}, given.labels, n_resamples=100, n_bins=20)
-    expected = cr.confidence_ece(given.predictions, given.labels, n_bins=20)
+    demo_run = demo("ensemble")
+    finer = cr.compare({"e": demo_run.predictions}, demo_run.labels, n_resamples=100, n_bins=20)
+    expected = cr.confidence_ece(demo_run.predictions, demo_run.labels, n_bins=20)
     assert finer.estimates["e"]["confidence_ece"].value == pytest.approx(expected.value, rel=1e-12)
     assert finer.settings["n_bins"] == 20
     with pytest.raises(cr.InputError, match="`n_bins` must be a positive integer"):
-        cr.compare({"e": given.predictions}, given.labels, n_bins=0)
+        cr.compare({"e": demo_run.predictions}, demo_run.labels, n_bins=0)
 
 
 def test_findings_say_who_leads_and_who_is_tied(comparison: cr.Comparison) -> None:
     first, *others = comparison.ranking.lines.leaders()
     assert others
-    (led,) = (one for one in comparison.findings if one.startswith("From trade-off"))
+    (led,) = (finding for finding in comparison.findings if finding.startswith("From trade-off"))
     assert led.startswith(f"From trade-off 0 to {first[1]:.3g}, {first[2]} has the smallest mean score")
     for _, high, name in others[:-1]:
         assert f"to {high:.3g} {name}" in led
     assert led.endswith(f"beyond that, {others[-1][2]}.")
-    tied = [one for one in comparison.findings if "statistically tied with" in one]
+    tied = [finding for finding in comparison.findings if "statistically tied with" in finding]
     standing = comparison.ranking.at(2.0)
     assert standing.tied_with_first
     assert any(f"tied with {standing.names[0]} " in one and " 2" in one for one in tied)
     assert str(comparison).splitlines()[0] == "Comparison of ensemble, single, intervals, dropout (n = 900)"
-    assert {one.tradeoff for one in comparison.recommendations.values()} == {0.1, 2.0}
+    assert {recommendation.tradeoff for recommendation in comparison.recommendations.values()} == {0.1, 2.0}
 
 
 def test_the_first_finding_names_who_is_best() -> None:
@@ -102,14 +102,14 @@ def test_gaps_are_compared_by_their_size() -> None:
     def says(share: float) -> np.ndarray:
         return np.tile([share, 1 - share], (1000, 1))
 
-    found = cr.compare({"rarely": says(0.89), "often": says(0.75)}, labels, n_resamples=200)
-    order = found.places["event_gap"]
+    comparison = cr.compare({"rarely": says(0.89), "often": says(0.75)}, labels, n_resamples=200)
+    order = comparison.places["event_gap"]
     assert order.names == ("often", "rarely")
     np.testing.assert_allclose(order.scores, [0.05, -0.09])
     np.testing.assert_allclose(order.differences, [0.0, 0.04], atol=1e-12)
     low, high = order.intervals[1]
     assert low < 0.04 < high  # |s| is shaken by the labels, s = 0.04 being a sum of both gaps
-    gap = found.leading()["often"]["Calibration gap (points)"]
+    gap = comparison.leading()["often"]["Calibration gap (points)"]
     assert gap.value == "5.0 too often"
     assert gap.interval == "2.5 to 7.5"  # 5 +- 1.96 * 100 * sqrt(0.8 * 0.2 / 999)
 
@@ -120,14 +120,14 @@ def _three(k: int, n: int = 2000) -> tuple[dict[str, np.ndarray], np.ndarray]:
     labels = (rng.random((n, 1)) > truth.cumsum(axis=1)).sum(axis=1)
     sure, often = truth**2, truth * np.array([2.0, *np.ones(k - 1)])
     models = {"truth": truth, "sure": sure, "often": often}
-    return {name: one / one.sum(axis=1, keepdims=True) for name, one in models.items()}, labels
+    return {name: model / model.sum(axis=1, keepdims=True) for name, model in models.items()}, labels
 
 
 def test_every_model_that_is_off_is_told_what_is_wrong_and_what_repairs_it() -> None:
     models, labels = _three(3)
-    found = cr.compare(models, labels, n_resamples=200)
-    assert found.calibration["truth"].sentence == found.calibration["truth"].remedy == ""
-    own = {name: one.diagnosis for name, one in found.calibration.items()}
+    comparison = cr.compare(models, labels, n_resamples=200)
+    assert comparison.calibration["truth"].sentence == comparison.calibration["truth"].remedy == ""
+    own = {name: one.diagnosis for name, one in comparison.calibration.items()}
     assert {name: None if one is None else one.fault for name, one in own.items()} == {
         "truth": "none",
         "sure": "temperature",
@@ -136,34 +136,38 @@ def test_every_model_that_is_off_is_told_what_is_wrong_and_what_repairs_it() -> 
     same = diagnose(models["sure"], labels, rng=0)
     assert own["sure"] is not None
     assert own["sure"].effect == same.effect
-    _, sure, often, right, *_ = found.findings
+    _, sure, often, right, *_ = comparison.findings
     assert sure.startswith("sure: Overconfident: it says")
     assert "Temperature 2" in sure
     assert often.startswith("often: Predicts class 0 too often: it says")
     assert right == "No sign of miscalibration: truth."
     for name in ("sure", "often"):
-        error = found.calibration[name].errors["classwise_ece"]
+        error = comparison.calibration[name].errors["classwise_ece"]
         assert error.value == pytest.approx(float(cr.classwise_ece(models[name], labels)))
         assert error.expected < error.limit < error.value
-    assert found.calibration["truth"].errors["classwise_ece"].value < 1.5 * error.expected
+    assert comparison.calibration["truth"].errors["classwise_ece"].value < 1.5 * error.expected
 
 
 def test_calibration_errors_are_compared_with_those_of_the_best() -> None:
     models, labels = _three(3)
-    found = cr.compare(models, labels, n_resamples=200)
-    assert {one.than for one in found.differences} == {"truth"}
-    by = {(one.statistic, one.model): one for one in found.differences}
+    comparison = cr.compare(models, labels, n_resamples=200)
+    assert {difference.than for difference in comparison.differences} == {"truth"}
+    by = {(difference.statistic, difference.model): difference for difference in comparison.differences}
     assert set(by) == {
         (name, model)
         for name in ("confidence_ece", "classwise_ece", "smooth_ece", "truthful_ce")
         for model in ("sure", "often")
     }
     assert all(by[name, "sure"].is_clear for name in ("confidence_ece", "smooth_ece", "truthful_ce"))
-    said = [one for one in found.findings if one.startswith("Calibration errors of sure against truth: ")]
+    said = [
+        finding
+        for finding in comparison.findings
+        if finding.startswith("Calibration errors of sure against truth: ")
+    ]
     assert len(said) == 1
     assert "truthful calibration error larger by" in said[0]
     alike = cr.compare({"one": models["truth"], "two": models["truth"]}, labels, n_resamples=200)
-    assert {one.interval for one in alike.differences} == {(0.0, 0.0)}
+    assert {difference.interval for difference in alike.differences} == {(0.0, 0.0)}
     assert (
         "Calibration errors: no model differs beyond chance from one (95 % paired intervals)."
         in alike.findings
@@ -172,25 +176,29 @@ def test_calibration_errors_are_compared_with_those_of_the_best() -> None:
 
 def test_two_classes_are_compared_by_the_event() -> None:
     models, labels = _three(2)
-    found = cr.compare(models, labels, n_resamples=200)
-    assert {one.statistic for one in found.differences} == {"classwise_ece", "smooth_ece", "truthful_ce"}
+    comparison = cr.compare(models, labels, n_resamples=200)
+    assert {difference.statistic for difference in comparison.differences} == {
+        "classwise_ece",
+        "smooth_ece",
+        "truthful_ce",
+    }
     expected = float(cr.smooth_ece(models["sure"], labels, target="classwise"))
-    assert found.calibration["sure"].errors["smooth_ece"].value == pytest.approx(expected)
-    assert "confidence_gap" not in found.estimates["truth"]
-    gap = found.estimates["often"]["event_gap"]
+    assert comparison.calibration["sure"].errors["smooth_ece"].value == pytest.approx(expected)
+    assert "confidence_gap" not in comparison.estimates["truth"]
+    gap = comparison.estimates["often"]["event_gap"]
     assert gap.value == pytest.approx(models["often"][:, 1].mean() - labels.mean())
-    assert found.leading()["often"]["Calibration gap (points)"].value.endswith("too rarely")
+    assert comparison.leading()["often"]["Calibration gap (points)"].value.endswith("too rarely")
     assert (
-        found.curves["often"].discrimination
+        comparison.curves["often"].discrimination
         == cr.corp_curve(models["often"], labels, target=1).discrimination
     )
 
 
 def test_few_instances_have_no_diagnosis() -> None:
     models, labels = _three(3, n=12)
-    found = cr.compare(models, labels, n_resamples=100)
-    assert all(one.diagnosis is None and not one.errors for one in found.calibration.values())
-    assert found.differences == ()
+    comparison = cr.compare(models, labels, n_resamples=100)
+    assert all(one.diagnosis is None and not one.errors for one in comparison.calibration.values())
+    assert comparison.differences == ()
 
 
 def test_models_of_real_values_are_diagnosed() -> None:
@@ -198,10 +206,12 @@ def test_models_of_real_values_are_diagnosed() -> None:
     mean = rng.normal(size=800)
     labels = mean + rng.normal(size=800)
     narrow = cr.Gaussian(mean, np.full(800, 0.5))
-    found = cr.compare({"right": cr.Gaussian(mean, np.ones(800)), "narrow": narrow}, labels, n_resamples=200)
-    assert found.calibration["narrow"].diagnosis.fault == "scale"
-    assert found.findings[1].startswith("narrow: Intervals are too narrow: its 90 % intervals contain")
-    assert found.findings[2] == "No sign of miscalibration: right."
+    comparison = cr.compare(
+        {"right": cr.Gaussian(mean, np.ones(800)), "narrow": narrow}, labels, n_resamples=200
+    )
+    assert comparison.calibration["narrow"].diagnosis.fault == "scale"
+    assert comparison.findings[1].startswith("narrow: Intervals are too narrow: its 90 % intervals contain")
+    assert comparison.findings[2] == "No sign of miscalibration: right."
 
 
 def test_places_of_accuracy_are_paired() -> None:
@@ -209,12 +219,13 @@ def test_places_of_accuracy_are_paired() -> None:
     labels = np.zeros(2000, dtype=int)
     good, worse = (np.tile([0.7, 0.3], (2000, 1)) for _ in range(2))
     good[:200], worse[:230] = [0.3, 0.7], [0.3, 0.7]
-    found = cr.compare({"worse": worse, "good": good}, labels, n_resamples=300)
-    order = found.places["accuracy"]
+    comparison = cr.compare({"worse": worse, "good": good}, labels, n_resamples=300)
+    order = comparison.places["accuracy"]
     assert order.names == ("good", "worse")
     assert order.tied_with_first == ()
     assert (
-        found.estimates["worse"]["accuracy"].interval()[1] > found.estimates["good"]["accuracy"].interval()[0]
+        comparison.estimates["worse"]["accuracy"].interval()[1]
+        > comparison.estimates["good"]["accuracy"].interval()[0]
     )
     size, (low, high) = order.behind("worse") or (0.0, (0.0, 0.0))
     assert size == pytest.approx(0.015)
@@ -227,7 +238,7 @@ def test_places_draw_clusters_whole() -> None:
     truth = rng.dirichlet(np.ones(3), size=300)
     labels = (rng.random((300, 1)) > truth.cumsum(axis=1)).sum(axis=1)
     models = {"truth": truth, "other": 0.5 * truth + 0.5 * rng.dirichlet(np.ones(3), size=300)}
-    twice = {name: np.repeat(one, 2, axis=0) for name, one in models.items()}
+    twice = {name: np.repeat(model, 2, axis=0) for name, model in models.items()}
     settings = {"n_resamples": 400, "rng": 0}
     single = cr.compare(models, labels, **settings).places["log_loss"]
     together = cr.compare(
@@ -240,7 +251,7 @@ def test_places_draw_clusters_whole() -> None:
 
 
 def test_warnings_are_kept_not_issued(comparison: cr.Comparison) -> None:
-    assert any("E depends on the number of members" in one for one in comparison.warnings)
+    assert any("E depends on the number of members" in warning for warning in comparison.warnings)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         cr.compare({"a": demo("ensemble").predictions}, demo("ensemble").labels, n_resamples=100)
@@ -258,11 +269,11 @@ def test_json_is_short_and_the_same_twice(comparison: cr.Comparison) -> None:
 def test_raters_are_compared_too() -> None:
     rng = np.random.default_rng(0)
     counts = cr.LabelCounts(rng.multinomial(5, [0.2, 0.3, 0.5], size=40))
-    found = cr.compare(
+    comparison = cr.compare(
         {"set": random_ensemble(rng, 40, 3, 3), "flat": np.full((40, 3), 1 / 3)}, counts, n_resamples=100
     )
-    assert np.isfinite(found.ranking.lines.distance).all()
-    assert "brier" in found.estimates["set"]
+    assert np.isfinite(comparison.ranking.lines.distance).all()
+    assert "brier" in comparison.estimates["set"]
 
 
 def test_progress_names_its_stages() -> None:
@@ -280,8 +291,8 @@ def test_an_evaluation_scores_sets_and_only_sets() -> None:
     data = demo("intervals")
     evaluation = cr.evaluate(data.predictions, data.labels, tests=False)
     assert evaluation.score is not None
-    own = cr.epistemic_score(data.predictions, data.labels)
-    assert float(evaluation.score.score) == pytest.approx(float(own))
+    score = cr.epistemic_score(data.predictions, data.labels)
+    assert float(evaluation.score.score) == pytest.approx(float(score))
     assert "distance" not in evaluation.to_dict()["score"]["score"]
     point = cr.evaluate(demo("single").predictions, data.labels, tests=False)
     assert point.score is None
@@ -326,15 +337,15 @@ def test_it_renders_where_people_work() -> None:
     bad = "<b>[red]x"
     rng = np.random.default_rng(0)
     models = {bad: rng.dirichlet(np.ones(3), size=(40, 3)), "plain": rng.dirichlet(np.ones(3), size=40)}
-    found = cr.compare(models, rng.integers(3, size=40), n_resamples=100)
-    page = found._repr_html_()
+    comparison = cr.compare(models, rng.integers(3, size=40), n_resamples=100)
+    page = comparison._repr_html_()
     assert "<b>" not in page
-    assert all(html.escape(one) in page for one in found.findings)
+    assert all(html.escape(finding) in page for finding in comparison.findings)
     console = Console(width=200, file=io.StringIO())
-    console.print(found)
-    shown = console.file.getvalue()  # type: ignore[attr-defined]
-    assert bad in shown
-    assert "abstaining is allowed" in shown
+    console.print(comparison)
+    text = console.file.getvalue()  # type: ignore[attr-defined]
+    assert bad in text
+    assert "abstaining is allowed" in text
 
 
 def test_a_recommendation_lists_ties_with_one_and() -> None:

@@ -26,10 +26,10 @@ def doubled(seed: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def test_copies_are_said_first_and_only_where_there_are_any() -> None:
-    found = cr.evaluate(*doubled(0), **FEW)
-    assert found.warnings[0].startswith("150 of 300 rows (50%) are exact copies of other rows")
-    assert '`clusters="copies"`' in found.warnings[0]
-    assert str(found).splitlines()[1] == f"  warning: {found.warnings[0]}"
+    evaluation = cr.evaluate(*doubled(0), **FEW)
+    assert evaluation.warnings[0].startswith("150 of 300 rows (50%) are exact copies of other rows")
+    assert '`clusters="copies"`' in evaluation.warnings[0]
+    assert str(evaluation).splitlines()[1] == f"  warning: {evaluation.warnings[0]}"
     assert not copies_warning(as_rows(*world(0)))
     probs, labels = world(1)
     few = np.arange(300) % 295  # five copies are fewer than 3 %
@@ -69,15 +69,15 @@ def test_copies_as_clusters_keep_the_level() -> None:
         probs, labels = doubled(seed)
         settings = {"statistics": "skce", "n_resamples": 99, "rng": seed}
         plain.append(cr.calibration_test(probs, labels, **settings).rejects())
-        found = cr.calibration_test(probs, labels, clusters="copies", **settings)
-        assert found.n_clusters == 150
-        apart.append(found.rejects())
+        result = cr.calibration_test(probs, labels, clusters="copies", **settings)
+        assert result.n_clusters == 150
+        apart.append(result.rejects())
     assert sum(plain) >= 12  # 17 of 40 in one run
     assert sum(apart) <= 6  # 2 are expected, and 7 or more have a probability of .003
     assert not copies_warning(as_rows(*doubled(0), clusters="copies"))
     whole = cr.evaluate(*doubled(0), clusters="copies", **FEW)
     assert whole.predictions.n_clusters == 150
-    assert not any("copies" in one for one in whole.warnings)
+    assert not any("copies" in warning for warning in whole.warnings)
     with pytest.raises(cr.InputError, match="needs labels"):
         as_rows(doubled(0)[0], clusters="copies").cluster_codes()
 

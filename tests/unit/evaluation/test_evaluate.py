@@ -73,12 +73,14 @@ def test_overconfidence_is_a_conflict_and_is_named() -> None:
     probs, labels = world(power=3.0)
     evaluation = cr.evaluate(probs, labels, n_resamples=199)
     assert set(words(evaluation).values()) == {"conflict"}
-    accuracy = next(one for one in evaluation.verdicts if one.statistic == "accuracy")
+    accuracy = next(verdict for verdict in evaluation.verdicts if verdict.statistic == "accuracy")
     assert "overconfident" in accuracy.finding
     assert accuracy.size == evaluation.tests["accuracy"].effect_size < 0
     probs, labels = world(power=0.4)
     accuracy = next(
-        one for one in cr.evaluate(probs, labels, n_resamples=199).verdicts if one.statistic == "accuracy"
+        verdict
+        for verdict in cr.evaluate(probs, labels, n_resamples=199).verdicts
+        if verdict.statistic == "accuracy"
     )
     assert (accuracy.word, "underconfident" in accuracy.finding) == ("conflict", True)
 
@@ -245,30 +247,32 @@ def test_the_crps_of_many_rows_is_split_on_a_random_part(monkeypatch: pytest.Mon
     monkeypatch.setattr("credibly.evaluation.statistics.MOST_SPLIT", 60)
     rng = np.random.default_rng(8)
     mean = rng.normal(size=90)
-    labels, given = mean + rng.normal(size=90), cr.Gaussian(mean, np.full(90, 2.0))
-    found = cr.evaluate(given, labels, tests=False, rng=3)
-    parts = found.decomposition
+    labels, gaussian = mean + rng.normal(size=90), cr.Gaussian(mean, np.full(90, 2.0))
+    evaluation = cr.evaluate(gaussian, labels, tests=False, rng=3)
+    parts = evaluation.decomposition
     assert parts.n == 60
     note = "miscalibration, discrimination and uncertainty: computed on 60 of 90 instances, drawn at random"
-    assert any(one.startswith(note) for one in found.notes)
-    assert cr.evaluate(cr.scan(given, labels, chunk_rows=25), tests=False, rng=3).decomposition == parts
-    rows = {one.statistic: one for one in cr.evaluation.number_rows(found) if one.part == "decomposition"}
+    assert any(one.startswith(note) for one in evaluation.notes)
+    assert cr.evaluate(cr.scan(gaussian, labels, chunk_rows=25), tests=False, rng=3).decomposition == parts
+    rows = {
+        row.statistic: row for row in cr.evaluation.number_rows(evaluation) if row.part == "decomposition"
+    }
     assert (rows["miscalibration"].low, rows["miscalibration"].high) == parts.miscalibration_interval
     assert (rows["crps"].n, rows["crps"].value) == (60, parts.loss.value)
-    few = cr.evaluate(given, labels, tests=False, clusters=np.arange(90) % 5)
+    few = cr.evaluate(gaussian, labels, tests=False, clusters=np.arange(90) % 5)
     assert few.decomposition.miscalibration_interval == (0.0, np.inf)
-    rows = {one.statistic: one for one in cr.evaluation.number_rows(few) if one.part == "decomposition"}
+    rows = {row.statistic: row for row in cr.evaluation.number_rows(few) if row.part == "decomposition"}
     assert rows["miscalibration"].high is None  # an interval without an end tells nothing
 
 
 def test_one_draw_per_instance_is_tested_too() -> None:
     """Label and draw are exchangeable, so a shift shows however few draws there are."""
     rng = np.random.default_rng(7)
-    given, labels = cr.Samples(rng.normal(size=(200, 1))), rng.normal(size=200)
-    found = words(cr.evaluate(given, labels, n_resamples=199))
+    samples, labels = cr.Samples(rng.normal(size=(200, 1))), rng.normal(size=200)
+    found = words(cr.evaluate(samples, labels, n_resamples=199))
     assert found["quantile_calibration_error"] == "no conflict found"
     assert found["rmse"] == "cannot tell"  # label and draw are as far from each other as draw and label
-    assert cr.evaluate(given, labels + 2.0, n_resamples=199).tests["omnibus"].pvalue == 1 / 200
+    assert cr.evaluate(samples, labels + 2.0, n_resamples=199).tests["omnibus"].pvalue == 1 / 200
 
 
 def test_real_values_without_tests() -> None:
@@ -291,11 +295,11 @@ def test_of_label_counts_one_per_instance_is_tested() -> None:
     probs, labels = world(n=50)
     counts = cr.LabelCounts(3 * np.eye(3, dtype=int)[labels])
     evaluation = cr.evaluate(probs, counts, n_resamples=99, rng=0)
-    assert all("of one rater per instance" in one.finding for one in evaluation.verdicts)
+    assert all("of one rater per instance" in verdict.finding for verdict in evaluation.verdicts)
     assert evaluation.estimates["brier"].value == pytest.approx(cr.brier(probs, labels).value)
     single = cr.evaluate(probs, labels, n_resamples=99, rng=0, statistics=list(evaluation.estimates))
-    assert {name: one.pvalue for name, one in evaluation.tests.items()} == {
-        name: one.pvalue for name, one in single.tests.items()
+    assert {name: test.pvalue for name, test in evaluation.tests.items()} == {
+        name: test.pvalue for name, test in single.tests.items()
     }  # all raters of an instance agree
     assert any("one label per instance was tested" in note for note in evaluation.notes)
     assert evaluation.curves is not None
@@ -340,8 +344,8 @@ def test_groups_are_evaluated_apart() -> None:
     evaluation = cr.evaluate(probs, labels, groups=groups, n_resamples=19)
     assert list(evaluation.groups) == ["a", "b", "c"]
     rows = groups == "a"
-    own = cr.brier(probs[rows], labels[rows])
-    assert evaluation.groups["a"]["brier"].value == pytest.approx(own.value, rel=1e-13)
+    estimate = cr.brier(probs[rows], labels[rows])
+    assert evaluation.groups["a"]["brier"].value == pytest.approx(estimate.value, rel=1e-13)
     assert evaluation.groups["a"]["brier"].n == 30
     many = cr.evaluate(probs.repeat(2, axis=0), labels.repeat(2), groups=np.arange(180), n_resamples=19)
     assert not many.groups
@@ -358,12 +362,12 @@ def test_attributes_are_crossed_and_audited() -> None:
     assert len(evaluation.groups) == 8  # two sexes, four parts of age
     assert evaluation.audit is not None
     alone = cr.audit(probs, labels, groups=attributes, n_resamples=99, rng=1)
-    assert [one.adjusted_pvalue for one in evaluation.audit.groups] == [
-        one.adjusted_pvalue for one in alone.groups
+    assert [group.adjusted_pvalue for group in evaluation.audit.groups] == [
+        group.adjusted_pvalue for group in alone.groups
     ]
-    told = evaluation.findings[-1]
-    assert (told.about, told.word) == ("audit", "conflict")
-    assert "Clearest: sex F, class 1 occurs" in told.sentence
+    finding = evaluation.findings[-1]
+    assert (finding.about, finding.word) == ("audit", "conflict")
+    assert "Clearest: sex F, class 1 occurs" in finding.sentence
     assert any(note.startswith("age is split at its quantiles") for note in evaluation.notes)
     assert evaluation.to_dict()["audit"]["verdict"] == "conflict"
     quick = cr.evaluate(probs, labels, groups=attributes, statistics=["brier"], tests=False)
@@ -400,8 +404,8 @@ def test_user_statistics_join_the_family() -> None:
         return float((labels == 0).mean())
 
     probs, labels = world(n=100)
-    own = cr.statistic(share_of_zero, tail="two-sided")
-    evaluation = cr.evaluate(probs, labels, statistics=["brier", own], n_resamples=39)
+    estimate = cr.statistic(share_of_zero, tail="two-sided")
+    evaluation = cr.evaluate(probs, labels, statistics=["brier", estimate], n_resamples=39)
     assert evaluation.tests["share_of_zero"].statistic == (labels == 0).mean()
     assert evaluation.settings["methods"]["share_of_zero"]["meaning"] == "Share of the first class."
     named = cr.statistic(share_of_zero, tail="two-sided", name="omnibus")

@@ -114,7 +114,7 @@ def churn(n: int = 3000) -> tuple[np.ndarray, np.ndarray]:
 
 def of(found: cr.Evaluation, about: str) -> Any:
     """Return the one answer about something."""
-    (answer,) = [one for one in found.headline.questions if one.about == about]
+    (answer,) = [question for question in found.headline.questions if question.about == about]
     return answer
 
 
@@ -124,12 +124,12 @@ def of(found: cr.Evaluation, about: str) -> Any:
 def test_errors_are_compared_with_the_stated_spread() -> None:
     rng = np.random.default_rng(3)
     std = rng.choice([0.5, 2.0], size=800)
-    found = cr.evaluate(cr.Gaussian(np.zeros(800), std), rng.normal(size=800), n_resamples=199)
-    assert found.headline.finding.case == "spread"
-    assert found.headline.sentence.startswith("Stated spreads vary too much (large ones are too large")
+    evaluation = cr.evaluate(cr.Gaussian(np.zeros(800), std), rng.normal(size=800), n_resamples=199)
+    assert evaluation.headline.finding.case == "spread"
+    assert evaluation.headline.sentence.startswith("Stated spreads vary too much (large ones are too large")
     # errors are 1 at both spreads, which differ by a factor of 4: an exponent of 0, so 2 ** 0
-    assert 2.0 ** found.headline.finding.facts["observed"] == pytest.approx(1.0, abs=0.1)
-    answer = of(found, "stated")
+    assert 2.0 ** evaluation.headline.finding.facts["observed"] == pytest.approx(1.0, abs=0.1)
+    answer = of(evaluation, "stated")
     assert answer.word == "conflict"
     assert re.match(r"Its errors .* are .* where it states 0\.5 and .* where it states 2 ", answer.sentence)
 
@@ -137,12 +137,12 @@ def test_errors_are_compared_with_the_stated_spread() -> None:
 def test_the_spread_of_few_draws_is_compared_with_what_right_draws_show() -> None:
     """Of ten draws of one distribution the smallest spreads are too small, and the largest too large."""
     rng = np.random.default_rng(3)
-    given, labels = cr.Samples(rng.normal(size=(600, 10))), rng.normal(size=600)
-    found = cr.evaluate(given, labels, n_resamples=199, rng=0)
-    (answer,) = [one for one in found.headline.questions if one.about == "stated"]
+    samples, labels = cr.Samples(rng.normal(size=(600, 10))), rng.normal(size=600)
+    evaluation = cr.evaluate(samples, labels, n_resamples=199, rng=0)
+    (answer,) = [question for question in evaluation.headline.questions if question.about == "stated"]
     assert answer.word == "no conflict found"
-    (low, *_, other), (high, *_, last) = found.reals.spread.band
-    assert float(found.reals.spread.stated[0]) < low
+    (low, *_, other), (high, *_, last) = evaluation.reals.spread.band
+    assert float(evaluation.reals.spread.stated[0]) < low
     expected = f"{low:.3g} to {high:.3g} and {other:.3g} to {last:.3g} are expected because draws are few"
     assert expected in answer.sentence
 
@@ -150,33 +150,33 @@ def test_the_spread_of_few_draws_is_compared_with_what_right_draws_show() -> Non
 def test_a_bias_is_repaired_by_a_shift() -> None:
     rng = np.random.default_rng(0)
     mean = rng.normal(size=200)
-    given, labels = cr.Gaussian(mean, np.ones(200)), mean + 1.0 + rng.normal(size=200)
-    found = cr.evaluate(given, labels, n_resamples=99, rng=0).headline
+    gaussian, labels = cr.Gaussian(mean, np.ones(200)), mean + 1.0 + rng.normal(size=200)
+    headline = cr.evaluate(gaussian, labels, n_resamples=99, rng=0).headline
     off = float((labels - mean).mean())
-    assert found.sentence.startswith(f"Predictions are too low by {off:.3g} on average (95 %: ")
-    assert found.size == pytest.approx(-off)
-    assert found.remedy == f"A shift of {off:.3g}, fitted on other folds, leaves nothing."
-    assert found.steps[0][1] == 'cr.recalibration_report(predictions, labels, ["shift"])'
+    assert headline.sentence.startswith(f"Predictions are too low by {off:.3g} on average (95 %: ")
+    assert headline.size == pytest.approx(-off)
+    assert headline.remedy == f"A shift of {off:.3g}, fitted on other folds, leaves nothing."
+    assert headline.steps[0][1] == 'cr.recalibration_report(predictions, labels, ["shift"])'
 
 
 def test_a_bias_of_single_draws_has_a_remedy() -> None:
     """They have no spread to scale."""
     rng = np.random.default_rng(0)
-    given, labels = cr.Samples(rng.normal(size=(100, 1))), rng.normal(size=100) + 2.0
-    found = cr.evaluate(given, labels, n_resamples=99, rng=0)
-    assert found.headline.word == "conflict"
-    assert found.diagnosis.repair.method == "levels"  # one draw is one quantile
-    assert f'["{found.diagnosis.repair.method}"]' in found.headline.steps[0][1]
+    samples, labels = cr.Samples(rng.normal(size=(100, 1))), rng.normal(size=100) + 2.0
+    evaluation = cr.evaluate(samples, labels, n_resamples=99, rng=0)
+    assert evaluation.headline.word == "conflict"
+    assert evaluation.diagnosis.repair.method == "levels"  # one draw is one quantile
+    assert f'["{evaluation.diagnosis.repair.method}"]' in evaluation.headline.steps[0][1]
 
 
 def test_skewed_errors_are_called_so() -> None:
     """Of exponential errors none is below 90 % intervals, and exp(-2.645) = 7 % are above."""
     rng = np.random.default_rng(5)
-    given = cr.Gaussian(np.zeros(2000), np.ones(2000))
-    found = cr.evaluate(given, rng.exponential(size=2000) - 1.0, n_resamples=99, rng=0).headline
+    gaussian = cr.Gaussian(np.zeros(2000), np.ones(2000))
+    headline = cr.evaluate(gaussian, rng.exponential(size=2000) - 1.0, n_resamples=99, rng=0).headline
     assert re.match(
         r"Skewed, with more labels above .*: 0 % of the labels lie below its 90 % .* and [67]\.\d % above",
-        found.sentence,
+        headline.sentence,
     )
 
 
@@ -215,15 +215,15 @@ def test_a_scale_for_each_group_is_found_where_groups_differ() -> None:
 
 def test_equal_draws_state_a_spread_of_zero() -> None:
     rng = np.random.default_rng(0)
-    given = cr.Samples(rng.poisson(0.3, (200, 10)) * 1.0)
-    found = cr.evaluate(given, rng.poisson(0.3, 200) * 1.0, n_resamples=99, rng=0).headline
-    (answer,) = [one for one in found.questions if one.about == "stated"]
+    samples = cr.Samples(rng.poisson(0.3, (200, 10)) * 1.0)
+    headline = cr.evaluate(samples, rng.poisson(0.3, 200) * 1.0, n_resamples=99, rng=0).headline
+    (answer,) = [question for question in headline.questions if question.about == "stated"]
     assert re.match(r"Its errors \(root mean square\) are 0\.\d+ where it states 0 and ", answer.sentence)
 
 
 def test_no_largest_difference_is_told_where_there_is_none() -> None:
     same = cr.evaluate(cr.Samples(np.zeros((50, 8))), np.zeros(50), n_resamples=99, rng=0)
-    (answer,) = [one for one in same.headline.questions if one.about == "where"]
+    (answer,) = [question for question in same.headline.questions if question.about == "where"]
     assert "largest difference" not in answer.sentence
 
 
@@ -246,20 +246,20 @@ def test_the_headline_names_what_is_off_and_not_what_chance_explains() -> None:
     }
     for faults, u in expected.items():
         labels = np.array([NormalDist().inv_cdf(one) for one in u])
-        given = cr.Gaussian(np.zeros(labels.size), np.ones(labels.size))
-        found = cr.evaluate(given, labels, n_resamples=199, rng=0)
-        assert found.diagnosis.fault in faults.split("|")
-        low, high = found.headline.interval
+        gaussian = cr.Gaussian(np.zeros(labels.size), np.ones(labels.size))
+        evaluation = cr.evaluate(gaussian, labels, n_resamples=199, rng=0)
+        assert evaluation.diagnosis.fault in faults.split("|")
+        low, high = evaluation.headline.interval
         # a size that chance explains is not what is said
-        assert low > 0 or high < 0 or "its repair lowers the held-out loss by" in found.headline.sentence
+        assert low > 0 or high < 0 or "its repair lowers the held-out loss by" in evaluation.headline.sentence
 
 
 def test_a_quantile_that_is_not_the_median_is_not_called_so() -> None:
     rng = np.random.default_rng(0)
     # 90 % quantiles of predictions that are 0.5 too low: fewer labels than 90 %, and more than half, below
-    given = cr.Quantiles(np.full((400, 1), 1.2816 - 0.5), [0.9])
-    found = cr.evaluate(given, rng.normal(size=400), n_resamples=199, rng=0).headline
-    assert re.match(r"The 90 % quantile is too low: \d\d % of the labels lie below it", found.sentence)
+    quantiles = cr.Quantiles(np.full((400, 1), 1.2816 - 0.5), [0.9])
+    headline = cr.evaluate(quantiles, rng.normal(size=400), n_resamples=199, rng=0).headline
+    assert re.match(r"The 90 % quantile is too low: \d\d % of the labels lie below it", headline.sentence)
 
 
 def test_counts_are_compared_with_what_their_ties_let_one_expect() -> None:
@@ -271,9 +271,9 @@ def test_counts_are_compared_with_what_their_ties_let_one_expect() -> None:
     expected = r"Its 90 % intervals contain 9\d % of the labels \(9\d % are expected, because draws are few"
     assert re.match(expected, of(right, "coverage").sentence)
     # five points fewer than calibrated labels would be, though only one below 90 %
-    found = cr.evaluate(cr.Samples(draws), np.round(1.2 * rng.normal(size=600)), n_resamples=199, rng=0)
-    assert found.headline.word == "conflict"
-    assert of(found, "coverage").word == "conflict"
+    evaluation = cr.evaluate(cr.Samples(draws), np.round(1.2 * rng.normal(size=600)), n_resamples=199, rng=0)
+    assert evaluation.headline.word == "conflict"
+    assert of(evaluation, "coverage").word == "conflict"
 
 
 # --------------------------------------------------------------------------------------------- all kinds
@@ -322,19 +322,19 @@ def test_what_it_says(name: str) -> None:
     make, word, sentence = WORLDS[name]
     predictions, labels = make()
     real = isinstance(predictions, cr.Gaussian)
-    found = cr.evaluate(predictions, labels, **({"n_resamples": 199} if real else CHEAP))
-    headline = found.headline
+    evaluation = cr.evaluate(predictions, labels, **({"n_resamples": 199} if real else CHEAP))
+    headline = evaluation.headline
     assert headline is not None
     assert headline.word == word
     assert re.match(sentence, headline.sentence), headline.sentence
-    assert all(one.sentence and one.question.endswith("?") for one in headline.questions)
-    assert str(headline) in found.summary()
-    asked = [one.about for one in headline.questions]
+    assert all(question.sentence and question.question.endswith("?") for question in headline.questions)
+    assert str(headline) in evaluation.summary()
+    asked = [question.about for question in headline.questions]
     if name in ("too narrow", "reals"):  # which state one spread for all
-        (coverage,) = [one for one in headline.questions if one.about == "coverage"]
+        (coverage,) = [question for question in headline.questions if question.about == "coverage"]
         assert "wide; without a model, one interval for all labels would be" in coverage.sentence
     first = ["what", *(["repairs"] if word == "conflict" else [])]
-    first += ["left"] if found.diagnosis.repair is not None else []
+    first += ["left"] if evaluation.diagnosis.repair is not None else []
     last = ["coverage", "where"] if real else ["errors"]
     last += (
         ["spread"]
@@ -346,32 +346,34 @@ def test_what_it_says(name: str) -> None:
 
 def test_size_interval_and_remedy_are_those_of_the_diagnosis() -> None:
     probs, labels = said(1500, 4, 2.0)
-    found = cr.evaluate(probs, labels, **CHEAP)
-    told, effect = found.headline, found.diagnosis.effect
+    evaluation = cr.evaluate(probs, labels, **CHEAP)
+    headline, effect = evaluation.headline, evaluation.diagnosis.effect
     gap = cr.confidence_gap(probs, labels)
-    assert told.size == effect.size == pytest.approx(gap.value, abs=1e-12)
-    assert told.interval == effect.interval == pytest.approx(gap.interval(), abs=1e-3)
-    assert f"{points(gap.value)} too sure ({span(effect.interval, in_points)})" in told.sentence
+    assert headline.size == effect.size == pytest.approx(gap.value, abs=1e-12)
+    assert headline.interval == effect.interval == pytest.approx(gap.interval(), abs=1e-3)
+    assert f"{points(gap.value)} too sure ({span(effect.interval, in_points)})" in headline.sentence
     # the repair is fitted to all rows, and what it leaves is measured on rows of other folds
     fitted = cr.recalibrate.TemperatureScaling().fit(probs, labels)
     assert (
-        told.remedy
+        headline.remedy
         == f"{capital(fitted.describe())}, fitted on other folds, leaves {signed_points(effect.remains)}."
     )
     assert abs(effect.remains) < abs(gap.value) / 4
-    ((_, command),) = told.steps
+    ((_, command),) = headline.steps
     assert command == 'cr.recalibration_report(predictions, labels, ["temperature"])'
 
 
 def test_two_classes_are_about_the_event_by_its_name() -> None:
     probs, labels = churn()
-    found = cr.evaluate(probs, labels, classes=["stay", "churn"], **CHEAP)
+    evaluation = cr.evaluate(probs, labels, classes=["stay", "churn"], **CHEAP)
     stated, happened = probs[:, 1].mean(), labels.mean()  # 0.411 and 0.042
     said = f"it says {frequency(stated)} churn; {frequency(happened)} churn"
     said += f", {stated / happened:.1f} times too often"
-    assert found.headline.sentence.startswith(f"Predicts churn too often: {said} (37 points, 95 %: 36 to 38)")
-    assert found.diagnosis.repair.method == "bias"
-    assert found.headline.remedy.endswith("leaves 0.0 points.")
+    assert evaluation.headline.sentence.startswith(
+        f"Predicts churn too often: {said} (37 points, 95 %: 36 to 38)"
+    )
+    assert evaluation.diagnosis.repair.method == "bias"
+    assert evaluation.headline.remedy.endswith("leaves 0.0 points.")
     # the same of classes that have numbers
     plain = cr.evaluate(probs, labels, **CHEAP).headline.sentence
     assert "it says 41 % for class 1; 4.2 % are class 1, 9.7 times" in plain
@@ -386,74 +388,74 @@ def test_a_small_gap_is_judged_by_the_frequency_of_the_event() -> None:
     expected = {"rare": (rare, rare + 0.006, False), "often": (often, often + 0.008, True)}
     for name, (truth, stated, is_small) in expected.items():
         labels = (rng.random(n) < truth).astype(int)
-        found = cr.evaluate(np.stack([1 - stated, stated], axis=1), labels, **CHEAP).headline
-        assert found.word == "conflict", name
-        assert ("Real, but small: less than 2.0 points." in found.sentence) == is_small, found.sentence
+        headline = cr.evaluate(np.stack([1 - stated, stated], axis=1), labels, **CHEAP).headline
+        assert headline.word == "conflict", name
+        assert ("Real, but small: less than 2.0 points." in headline.sentence) == is_small, headline.sentence
 
 
 def test_repairs_are_listed_with_what_they_gain() -> None:
-    found = cr.evaluate(*said(1500, 4, 2.0), **CHEAP)
-    answer = of(found, "repairs")
+    evaluation = cr.evaluate(*said(1500, 4, 2.0), **CHEAP)
+    answer = of(evaluation, "repairs")
     assert (answer.word, answer.case) == ("", "repaired")
     (chosen,) = [one for one in answer.facts["tried"] if one["chosen"]]
-    assert (chosen["method"], chosen["gain"]) == ("temperature", found.diagnosis.repair.gain)
+    assert (chosen["method"], chosen["gain"]) == ("temperature", evaluation.diagnosis.repair.gain)
     gains = [one["gain"] for one in answer.facts["tried"]]
     assert gains == sorted(gains, reverse=True)
-    assert answer.facts["command"] == found.headline.steps[0][1]
+    assert answer.facts["command"] == evaluation.headline.steps[0][1]
     assert answer.sentence.startswith("A temperature is the smallest repair that explains the gain")
     right = cr.evaluate(*said(2000, 4, 1.0, seed=4), **CHEAP)
-    assert "repairs" not in [one.about for one in right.headline.questions]
+    assert "repairs" not in [question.about for question in right.headline.questions]
 
 
 def test_findings_are_data() -> None:
-    found = cr.evaluate(*said(1500, 4, 2.0), **CHEAP)
-    written = found.to_dict()["headline"]
-    assert written["sentence"] == found.headline.sentence
+    evaluation = cr.evaluate(*said(1500, 4, 2.0), **CHEAP)
+    written = evaluation.to_dict()["headline"]
+    assert written["sentence"] == evaluation.headline.sentence
     own = written["finding"]
     assert (own["about"], own["word"], own["case"]) == ("headline", "conflict", "temperature")
-    assert own["facts"]["size"] == found.diagnosis.effect.size
+    assert own["facts"]["size"] == evaluation.diagnosis.effect.size
     assert [one["sentence"] for one in written["questions"]] == [
-        one.sentence for one in found.headline.questions
+        question.sentence for question in evaluation.headline.questions
     ]
-    assert found.findings[0] == found.headline.finding
-    assert str(found.headline) == f"{found.headline.sentence} {found.headline.remedy}"
+    assert evaluation.findings[0] == evaluation.headline.finding
+    assert str(evaluation.headline) == f"{evaluation.headline.sentence} {evaluation.headline.remedy}"
 
 
 def test_every_fault_and_repair_has_words() -> None:
     faults = [one for one in (*CLASSES, *REALS) if one.method]
-    assert {one.name for one in faults} <= set(CASES)
-    assert {one.method for one in faults} <= set(REPAIRS)
+    assert {fault.name for fault in faults} <= set(CASES)
+    assert {fault.method for fault in faults} <= set(REPAIRS)
 
 
 def test_the_gap_is_below_what_the_headline_says() -> None:
     probs, labels = said(2000, 4, 1.0, seed=4)
-    told = cr.evaluate(probs, labels, **CHEAP).headline
+    headline = cr.evaluate(probs, labels, **CHEAP).headline
     bound = cr.hypotests.certificate(probs, labels, statistic="confidence_gap")
-    assert told.bound == bound.upper
-    assert told.sentence.endswith(f"the average gap is below {at_most(bound.upper)}, 95 % sure.")
+    assert headline.bound == bound.upper
+    assert headline.sentence.endswith(f"the average gap is below {at_most(bound.upper)}, 95 % sure.")
     other = cr.evaluate(probs, labels, level=0.01, **CHEAP).headline
-    assert other.bound > told.bound
+    assert other.bound > headline.bound
     assert other.sentence.endswith("99 % sure.")
 
 
 def test_intervals_are_within_what_the_headline_says() -> None:
     given, labels = normal(0.0, 1.0)
-    told = cr.evaluate(given, labels, n_resamples=199).headline
+    headline = cr.evaluate(given, labels, n_resamples=199).headline
     inside = int((abs(labels - given.mean) <= 1.6448536).sum())  # the 95 % quantile of the normal
     low, high = (binomtest(inside, 600, alternative=side).proportion_ci(0.95) for side in ("greater", "less"))
-    assert told.bound == pytest.approx(max(0.9 - low.low, high.high - 0.9))
-    assert told.sentence.endswith(
-        f"coverage of its 90 % intervals is within {at_most(told.bound)} of what they promise, 95 % sure."
+    assert headline.bound == pytest.approx(max(0.9 - low.low, high.high - 0.9))
+    assert headline.sentence.endswith(
+        f"coverage of its 90 % intervals is within {at_most(headline.bound)} of what they promise, 95 % sure."
     )
 
 
 def test_too_few_data_come_with_a_plan() -> None:
     probs, labels = said(30, 3, 1.0)
-    told = cr.evaluate(probs, labels, **CHEAP).headline
+    headline = cr.evaluate(probs, labels, **CHEAP).headline
     wanted = cr.plan_labels(probs, gap=0.02).instances
-    number = int(re.search(r"About ([\d ]+) labels", told.remedy)[1].replace(" ", ""))
+    number = int(re.search(r"About ([\d ]+) labels", headline.remedy)[1].replace(" ", ""))
     assert abs(number - wanted) <= 0.05 * wanted  # two digits
-    assert told.steps[0][1] == "cr.plan_labels(predictions, gap=0.02)"
+    assert headline.steps[0][1] == "cr.plan_labels(predictions, gap=0.02)"
 
 
 def test_bounds_are_rounded_up() -> None:
@@ -475,45 +477,47 @@ def test_a_real_gap_below_the_margin_is_called_small() -> None:
 
 def test_nothing_is_claimed_where_nothing_was_tested() -> None:
     probs, labels = said(300, 3, 2.0)
-    told = cr.evaluate(probs, labels, tests=False).headline
-    assert (told.word, told.remedy) == ("cannot tell", "")
-    assert told.sentence.startswith("Not tested: it says ")
+    headline = cr.evaluate(probs, labels, tests=False).headline
+    assert (headline.word, headline.remedy) == ("cannot tell", "")
+    assert headline.sentence.startswith("Not tested: it says ")
     real = cr.evaluate(*normal(0.0, 1.0), tests=False).headline
     assert (real.word, real.questions) == ("cannot tell", ())
 
 
 def test_the_steps_name_the_file() -> None:
     probs, labels = said(1500, 4, 2.0)
-    told = cr.evaluate(probs, labels, source={"path": "my file.npz"}, **CHEAP).headline
-    assert told.steps[0][1] == "credibly calibrate fit 'my file.npz' calibration.json --method temperature"
+    headline = cr.evaluate(probs, labels, source={"path": "my file.npz"}, **CHEAP).headline
+    assert (
+        headline.steps[0][1] == "credibly calibrate fit 'my file.npz' calibration.json --method temperature"
+    )
 
 
 def test_a_model_that_is_surest_where_it_is_wrong() -> None:
     rng = np.random.default_rng(1)
     sure = rng.uniform(0.5, 1.0, size=800)
     labels = (rng.random(800) < 2 * (sure - 0.5)).astype(int)  # the surer, the more often wrong
-    found = cr.evaluate(np.stack([sure, 1 - sure], axis=1), labels, **CHEAP)
-    assert (found.headline.word, found.headline.finding.case) == ("conflict", "inverted")
-    assert found.headline.sentence.startswith("Its confidence is misleading")
-    assert found.headline.steps == ()
-    errors = of(found, "errors")
+    evaluation = cr.evaluate(np.stack([sure, 1 - sure], axis=1), labels, **CHEAP)
+    assert (evaluation.headline.word, evaluation.headline.finding.case) == ("conflict", "inverted")
+    assert evaluation.headline.sentence.startswith("Its confidence is misleading")
+    assert evaluation.headline.steps == ()
+    errors = of(evaluation, "errors")
     assert (errors.word, errors.case) == ("no", "misleads")
-    assert of(found, "repairs").sentence.startswith("No recalibration does")
+    assert of(evaluation, "repairs").sentence.startswith("No recalibration does")
 
 
 def test_what_the_headline_says_of_the_reading_of_data_is_no_warning_besides() -> None:
     probs, labels = said(900, 4, 1.0)
-    found = cr.evaluate(probs[:, [1, 0, 3, 2]], labels, **CHEAP)
-    assert found.diagnosis.fault == "swapped classes"
-    assert found.headline.sentence.startswith("The columns are in another order than the labels")
-    assert not [one for one in found.warnings if "order of the classes" in one]
+    evaluation = cr.evaluate(probs[:, [1, 0, 3, 2]], labels, **CHEAP)
+    assert evaluation.diagnosis.fault == "swapped classes"
+    assert evaluation.headline.sentence.startswith("The columns are in another order than the labels")
+    assert not [warning for warning in evaluation.warnings if "order of the classes" in warning]
 
 
 def test_single_statistics_are_in_conflict_only_where_the_one_test_is() -> None:
     """One value among many that is off is explained by chance where the one test does not reject."""
     probs, labels = said(200, 3, 1.0, seed=4)
-    found = cr.evaluate(probs, labels, n_resamples=199)
-    calm = dataclasses.replace(found.diagnosis, word="no conflict found")
+    evaluation = cr.evaluate(probs, labels, n_resamples=199)
+    calm = dataclasses.replace(evaluation.diagnosis, word="no conflict found")
     facts = {
         "statistic": "Brier score",
         "value": 1.0,
@@ -593,21 +597,21 @@ ODD: dict[str, tuple[Any, Any, str, dict[str, str]]] = {
 def test_odd_data_get_sensible_sentences(name: str) -> None:
     predictions, labels, sentence, answers = ODD[name]
     options = {"n_resamples": 199} if isinstance(predictions, cr.Gaussian) else CHEAP
-    told = cr.evaluate(predictions, labels, **options).headline
-    assert told is not None
-    assert re.search(sentence, told.sentence), told.sentence
-    found = {one.about: one for one in told.questions}
+    headline = cr.evaluate(predictions, labels, **options).headline
+    assert headline is not None
+    assert re.search(sentence, headline.sentence), headline.sentence
+    found = {question.about: question for question in headline.questions}
     for about, words in answers.items():
         assert re.search(words, found[about].sentence), found[about].sentence
         assert found[about].word == (
-            "no conflict found" if told.word == "no conflict found" else "cannot tell"
+            "no conflict found" if headline.word == "no conflict found" else "cannot tell"
         )
 
 
 def test_a_value_that_cannot_differ_tells_nothing() -> None:
     labels = np.arange(30) % 3
-    found = cr.evaluate(np.eye(3)[labels], labels, **CHEAP)
-    gap = next(one for one in found.verdicts if one.statistic == "confidence_gap")
+    evaluation = cr.evaluate(np.eye(3)[labels], labels, **CHEAP)
+    gap = next(verdict for verdict in evaluation.verdicts if verdict.statistic == "confidence_gap")
     assert gap.finding.endswith("cannot tell, because these predictions allow no other value.")
 
 
@@ -625,17 +629,18 @@ def test_groups_that_are_off_lead_where_nothing_is_found_over_all() -> None:
     labels = (rng.random((300, 1)) > probs.cumsum(axis=1)).sum(axis=1)
     alone = cr.evaluate(probs, labels, n_resamples=99)
     assert alone.headline.word == "no conflict found"
-    found = cr.evaluate(probs, labels, groups=labels % 2, n_resamples=99)
-    assert found.headline.word == "conflict"
+    evaluation = cr.evaluate(probs, labels, groups=labels % 2, n_resamples=99)
+    assert evaluation.headline.word == "conflict"
     # labels 0 and 2 are group 0, so that class 3, of which it says a fifth, never occurs there
     assert re.match(
         r"Predicts class \d too often for group [01]: it says \d\d % for class \d; 0 % are class \d",
-        found.headline.sentence,
+        evaluation.headline.sentence,
     )
     assert (
-        found.headline.steps[0][1] == 'cr.recalibration_report(predictions, labels, ["bias"], groups=group)'
+        evaluation.headline.steps[0][1]
+        == 'cr.recalibration_report(predictions, labels, ["bias"], groups=group)'
     )
-    assert "most clearly off: group " in of(found, "left").sentence
+    assert "most clearly off: group " in of(evaluation, "left").sentence
 
 
 @pytest.mark.parametrize(("score", "says"), [(3.0, "class 1 occurs "), (-0.2, "no single class is off")])
@@ -678,17 +683,19 @@ def test_a_tiny_pvalue_is_an_inequality() -> None:
 def test_sets_whose_class_is_never_stated_often_enough_are_in_conflict() -> None:
     flat = np.full((400, 3), 1 / 3)
     predictions = cr.Intervals(0.6 * flat, np.minimum(1.2 * flat, 1.0))
-    found = cr.evaluate(predictions, np.zeros(400, dtype=int), **CHEAP)
-    assert found.headline.word == "conflict"
-    assert "class 0 occurs more often than any distribution in the set says" in of(found, "spread").sentence
+    evaluation = cr.evaluate(predictions, np.zeros(400, dtype=int), **CHEAP)
+    assert evaluation.headline.word == "conflict"
+    assert (
+        "class 0 occurs more often than any distribution in the set says" in of(evaluation, "spread").sentence
+    )
 
 
 @pytest.mark.slow
 def test_means_and_spreads_that_are_both_off_are_both_in_the_headline() -> None:
     rng = np.random.default_rng(12)
     mean = 3 * rng.normal(size=1500)
-    found = cr.evaluate(cr.Gaussian(mean + 0.5, np.full(1500, 0.6)), mean + rng.normal(size=1500), rng=0)
-    headline = str(found.headline)
+    evaluation = cr.evaluate(cr.Gaussian(mean + 0.5, np.full(1500, 0.6)), mean + rng.normal(size=1500), rng=0)
+    headline = str(evaluation.headline)
     assert "Predictions are too high by" in headline
     assert "With that put right, its 90 % intervals contain" in headline
     alone = cr.evaluate(cr.Gaussian(mean + 0.5, np.ones(1500)), mean + rng.normal(size=1500), rng=0)

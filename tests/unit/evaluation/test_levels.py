@@ -54,36 +54,36 @@ def evaluated(kind: str, seed: int = 0, sharpness: float = 1.0, n_resamples: int
     ],
 )
 def test_every_test_of_the_first_screen_has_a_share(kind: str, tests: set[str]) -> None:
-    found = evaluated(kind)
-    assert set(found.settings["levels"]) == tests
-    assert set(found.settings["levels"].values()) == {0.05 / len(tests)}  # none is rejected
-    assert {one.word for one in found.findings} <= {"no conflict found", "cannot tell", "yes"}
-    assert found.diagnosis is not None
-    assert found.diagnosis.level == 0.05 / len(tests)
+    evaluation = evaluated(kind)
+    assert set(evaluation.settings["levels"]) == tests
+    assert set(evaluation.settings["levels"].values()) == {0.05 / len(tests)}  # none is rejected
+    assert {finding.word for finding in evaluation.findings} <= {"no conflict found", "cannot tell", "yes"}
+    assert evaluation.diagnosis is not None
+    assert evaluation.diagnosis.level == 0.05 / len(tests)
 
 
 def test_a_rejected_test_leaves_its_share_to_the_others() -> None:
-    found = evaluated("groups", sharpness=4.0)
-    assert found.diagnosis is not None
-    assert found.audit is not None
-    assert found.diagnosis.pvalue == found.audit.pvalue == 0.01  # 1 / 100, at most 0.05 / 2
-    assert found.settings["levels"] == {"audit": 0.05, "diagnosis": 0.05}
+    evaluation = evaluated("groups", sharpness=4.0)
+    assert evaluation.diagnosis is not None
+    assert evaluation.audit is not None
+    assert evaluation.diagnosis.pvalue == evaluation.audit.pvalue == 0.01  # 1 / 100, at most 0.05 / 2
+    assert evaluation.settings["levels"] == {"audit": 0.05, "diagnosis": 0.05}
     assert level_beside([0.01], 0.05) == 0.05
 
 
 def test_members_that_cannot_be_told_apart_take_no_share() -> None:
     """With two members no p-value of the Bayesian hypothesis is below 2 / 3, whatever the labels are."""
-    found = evaluated("ensemble", n_resamples=199)
-    assert found.check is not None
-    assert found.settings["levels"]["diagnosis"] == 0.025  # beside the set alone
+    evaluation = evaluated("ensemble", n_resamples=199)
+    assert evaluation.check is not None
+    assert evaluation.settings["levels"]["diagnosis"] == 0.025  # beside the set alone
 
 
 def test_groups_are_judged_at_their_share() -> None:
     """A family-wise p-value between 0.025 and 0.05 is no conflict beside a diagnosis that finds none."""
-    found = evaluated("groups")
-    assert found.audit is not None
-    assert found.audit.level == 0.025
-    close = dataclasses.replace(found.audit, pvalue=0.04)
+    evaluation = evaluated("groups")
+    assert evaluation.audit is not None
+    assert evaluation.audit.level == 0.025
+    close = dataclasses.replace(evaluation.audit, pvalue=0.04)
     assert close.verdict(0.05) == "conflict"
     assert close.judged(0.025).verdict() == "no conflict found"
 
@@ -98,10 +98,10 @@ def test_groups_are_judged_at_their_share() -> None:
     ],
 )
 def test_replicates_that_cannot_decide_are_raised(kind: str, given: int, drawn_now: int) -> None:
-    found = evaluated(kind, n_resamples=given)
-    assert found.settings["n_resamples"] == drawn_now
+    evaluation = evaluated(kind, n_resamples=given)
+    assert evaluation.settings["n_resamples"] == drawn_now
     note = f"{drawn_now} replicates were drawn instead of {given}, because fewer cannot show a conflict"
-    assert (note in found.notes) == (given != drawn_now)
+    assert (note in evaluation.notes) == (given != drawn_now)
     large = evaluated(kind, sharpness=6.0, n_resamples=given)
     assert large.headline is not None
     assert large.headline.word == "conflict"
@@ -110,10 +110,10 @@ def test_replicates_that_cannot_decide_are_raised(kind: str, given: int, drawn_n
 def test_what_raters_disagree_about_is_never_more_than_all() -> None:
     """Unbiased parts of the loss may be negative; shares are not: no "-1 % ... 101 %"."""
     for seed in range(6):
-        found = evaluated("raters", seed)
-        (answer,) = [one for one in found.findings if one.about == "raters"]
-        assert found.raters is not None
-        if found.raters.loss.epistemic.value < 0:
+        evaluation = evaluated("raters", seed)
+        (answer,) = [finding for finding in evaluation.findings if finding.about == "raters"]
+        assert evaluation.raters is not None
+        if evaluation.raters.loss.epistemic.value < 0:
             assert answer.sentence.startswith("Nearly all of the squared loss of")
         assert "-" not in answer.sentence.split("%")[0]
         assert "10" not in answer.sentence.partition("The rest")[2]
@@ -122,8 +122,8 @@ def test_what_raters_disagree_about_is_never_more_than_all() -> None:
 
 
 def test_a_loss_of_its_own_is_a_conflict() -> None:
-    found = evaluated("raters", sharpness=4.0)
-    (answer,) = [one for one in found.findings if one.about == "raters"]
+    evaluation = evaluated("raters", sharpness=4.0)
+    (answer,) = [finding for finding in evaluation.findings if finding.about == "raters"]
     assert answer.word == "conflict"
     assert "is the model's own, more than chance explains. The rest is disagreement" in answer.sentence
 
@@ -139,7 +139,7 @@ def test_confident_mistakes_are_no_conflict_of_their_own() -> None:
     probs = np.stack([stated, 1 - stated], axis=1)
     curve = cr.statistics.risk_coverage_curve(probs, labels)
     assert curve.area.interval()[0] > curve.risk[-1]
-    found = cr.evaluate(probs, labels, statistics=FEW, n_resamples=99, recalibrate=[])
-    assert found.diagnosis is not None
-    assert found.diagnosis.word == "no conflict found"
-    assert [one.word for one in found.findings if one.about == "errors"] == ["cannot tell"]
+    evaluation = cr.evaluate(probs, labels, statistics=FEW, n_resamples=99, recalibrate=[])
+    assert evaluation.diagnosis is not None
+    assert evaluation.diagnosis.word == "no conflict found"
+    assert [finding.word for finding in evaluation.findings if finding.about == "errors"] == ["cannot tell"]

@@ -50,11 +50,11 @@ def test_the_stage_is_the_check_itself(data: tuple, evaluation: cr.Evaluation) -
 
 
 def test_json_holds_the_check_without_its_replicates(evaluation: cr.Evaluation) -> None:
-    found = json.loads(json.dumps(evaluation.to_dict(), allow_nan=False))
-    own = found["check"]["bayesian"]["checks"]["brier"]
+    record = json.loads(json.dumps(evaluation.to_dict(), allow_nan=False))
+    own = record["check"]["bayesian"]["checks"]["brier"]
     assert own["pvalue"] == evaluation.check.bayesian.checks["brier"].pvalue
     assert "null_distribution" not in own
-    assert "members" not in found["check"]["bayesian"]
+    assert "members" not in record["check"]["bayesian"]
 
 
 def test_verdicts_name_the_hypothesis(evaluation: cr.Evaluation) -> None:
@@ -106,8 +106,8 @@ def test_the_section_shows_both_hypotheses(evaluation: cr.Evaluation) -> None:
 def test_statistics_whose_labels_cannot_be_drawn_are_not_checked() -> None:
     rng = np.random.default_rng(0)
     levels = np.linspace(0.05, 0.95, 19)
-    given = cr.Quantiles(np.sort(rng.normal(size=(40, 19)), axis=1), levels)
-    result = cr.evaluate(given, rng.normal(size=40), n_resamples=19)
+    quantiles = cr.Quantiles(np.sort(rng.normal(size=(40, 19)), axis=1), levels)
+    result = cr.evaluate(quantiles, rng.normal(size=40), n_resamples=19)
     assert "interval_score" not in result.tests  # a cell is drawn, and it needs a value
     assert {"picp", "quantile_calibration_error"} <= set(result.tests)
 
@@ -116,8 +116,8 @@ def test_statistics_whose_labels_cannot_be_drawn_are_not_checked() -> None:
 def test_real_values_are_checked_too() -> None:
     rng = np.random.default_rng(0)
     mean = rng.normal(size=(60, 1)) + 0.3 * rng.normal(size=(60, 5))
-    given = cr.Gaussian(mean, np.ones((60, 5)))
-    result = cr.evaluate(given, mean[:, 0] + rng.normal(size=60), n_resamples=39)
+    gaussian = cr.Gaussian(mean, np.ones((60, 5)))
+    result = cr.evaluate(gaussian, mean[:, 0] + rng.normal(size=60), n_resamples=39)
     assert set(result.check.statistics) <= set(cr.statistics.registered())
     assert {"picp", "crps"} <= set(result.check.statistics)
     assert 'id="checks"' in render_report(result)

@@ -31,10 +31,10 @@ def test_value_is_that_of_the_part(name: str) -> None:
     rows = part.chosen
     assert (rows.size, np.unique(rows).size) == (PART, PART)
     found = part(PROBS, LABELS)
-    own = whole(PROBS[rows], LABELS[rows])
-    assert found.value == pytest.approx(own.value, rel=1e-12)
+    all_rows = whole(PROBS[rows], LABELS[rows])
+    assert found.value == pytest.approx(all_rows.value, rel=1e-12)
     assert found.n == PART
-    assert found.settings == {**own.settings, "subsample": PART}
+    assert found.settings == {**all_rows.settings, "subsample": PART}
     assert "computed on 40 of 300 instances" in found.notes[-1]
 
 
@@ -47,8 +47,8 @@ def test_the_same_rows_on_every_library(library: Library) -> None:
 
 def test_weights_follow_their_rows() -> None:
     part, weights = part_of(cr.skce), RNG.integers(1, 4, size=N).astype(float)
-    own = cr.skce(PROBS[part.chosen], LABELS[part.chosen], sample_weight=weights[part.chosen])
-    assert part(PROBS, LABELS, sample_weight=weights).value == pytest.approx(own.value, rel=1e-12)
+    estimate = cr.skce(PROBS[part.chosen], LABELS[part.chosen], sample_weight=weights[part.chosen])
+    assert part(PROBS, LABELS, sample_weight=weights).value == pytest.approx(estimate.value, rel=1e-12)
 
 
 def test_the_seed_chooses_the_rows() -> None:
@@ -83,10 +83,10 @@ def in_single_precision(found: cr.Evaluation) -> bool:
 def test_pairs_of_real_values_are_compared_in_single_precision_with_equal_p_values() -> None:
     rng = np.random.default_rng(2)
     mean = rng.normal(size=N)
-    given, labels = cr.Gaussian(mean, np.ones(N)), mean + 1.3 * rng.normal(size=N)
+    gaussian, labels = cr.Gaussian(mean, np.ones(N)), mean + 1.3 * rng.normal(size=N)
     settings = {"pairwise_rows": PART, "n_resamples": 39, "rng": 5}
-    single = cr.evaluate(given, labels, statistics=["skce"], **settings)
-    double = cr.evaluate(given, labels, statistics=[cr.skce], **settings)
+    single = cr.evaluate(gaussian, labels, statistics=["skce"], **settings)
+    double = cr.evaluate(gaussian, labels, statistics=[cr.skce], **settings)
     assert [in_single_precision(one) for one in (single, double)] == [True, False]
     ours, theirs = single.tests["skce"], double.tests["skce"]
     np.testing.assert_allclose(ours.null_distribution, theirs.null_distribution, rtol=1e-4, atol=1e-7)
@@ -94,30 +94,30 @@ def test_pairs_of_real_values_are_compared_in_single_precision_with_equal_p_valu
 
 
 def test_evaluate_states_the_part_and_runs_again_from_its_settings() -> None:
-    found = cr.evaluate(PROBS, LABELS, pairwise_rows=PART, n_resamples=19, rng=5)
-    assert found.estimates["skce"].n == found.tests["skce"].n == PART
-    assert found.estimates["brier"].n == N
-    (note,) = [note for note in found.notes if "computed on 40 of 300 instances" in note]
+    evaluation = cr.evaluate(PROBS, LABELS, pairwise_rows=PART, n_resamples=19, rng=5)
+    assert evaluation.estimates["skce"].n == evaluation.tests["skce"].n == PART
+    assert evaluation.estimates["brier"].n == N
+    (note,) = [note for note in evaluation.notes if "computed on 40 of 300 instances" in note]
     assert note.startswith("SKCE, KDE calibration error, KL calibration error: ")
-    (verdict,) = [one for one in found.verdicts if one.statistic == "skce"]
+    (verdict,) = [verdict for verdict in evaluation.verdicts if verdict.statistic == "skce"]
     assert verdict.scope.startswith("n = 40,")
-    assert in_single_precision(found)
+    assert in_single_precision(evaluation)
     named = cr.evaluate(PROBS, LABELS, pairwise_rows=PART, statistics=[cr.skce], n_resamples=19, rng=5)
     assert not in_single_precision(named)
     # the same rows and label vectors: values differ by rounding, p-values do not
-    ours, theirs = found.tests["skce"], named.tests["skce"]
+    ours, theirs = evaluation.tests["skce"], named.tests["skce"]
     np.testing.assert_allclose(ours.null_distribution, theirs.null_distribution, rtol=1e-4, atol=1e-7)
     assert ours.pvalue == theirs.pvalue
-    names = list(found.settings["statistics"])
+    names = list(evaluation.settings["statistics"])
     again = cr.evaluate(
         PROBS,
         LABELS,
         statistics=names,
-        pairwise_rows=found.settings["pairwise_rows"],
+        pairwise_rows=evaluation.settings["pairwise_rows"],
         n_resamples=19,
         rng=5,
     )
-    assert again.to_dict()["tests"] == found.to_dict()["tests"]
+    assert again.to_dict()["tests"] == evaluation.to_dict()["tests"]
 
 
 def test_how_many_rows() -> None:

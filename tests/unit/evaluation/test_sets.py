@@ -28,13 +28,13 @@ def drawn(probs: np.ndarray, seed: int = 1) -> np.ndarray:
 def test_the_tests_are_those_of_credal_test() -> None:
     sets = cr.Ensemble(members(80))
     labels = drawn(sets.mean().probs)
-    found = cr.evaluate(sets, labels, rng=3, **FEWER)
-    assert found.credal is not None
-    assert "119 replicates were drawn instead of 19, because fewer cannot show a conflict" in found.notes
+    evaluation = cr.evaluate(sets, labels, rng=3, **FEWER)
+    assert evaluation.credal is not None
+    assert "119 replicates were drawn instead of 19, because fewer cannot show a conflict" in evaluation.notes
     # weights are learned and searched again for so many of them
-    drawn_again = {weights: test.n_resamples for weights, test in found.credal.tests.items()}
+    drawn_again = {weights: test.n_resamples for weights, test in evaluation.credal.tests.items()}
     assert drawn_again == {"learned": 119, "constant": set_tests.MOST_SEARCHES}
-    for weights, test in found.credal.tests.items():
+    for weights, test in evaluation.credal.tests.items():
         run = (
             cr.credal_test
             if weights == "learned"
@@ -42,35 +42,35 @@ def test_the_tests_are_those_of_credal_test() -> None:
         )
         alone = run(sets, labels, n_resamples=drawn_again[weights], rng=3)
         assert test.pvalue == alone.pvalue
-    assert [one.statistic for one in found.credal.verdicts] == ["witness", *["credal_test"] * 2]
-    assert {one.word for one in found.credal.verdicts} == {"no conflict found"}
-    assert "no conflict found with the best combination in the set" in found.credal.verdicts[1].finding
-    assert found.credal.validity.pvalue == found.credal.tests["learned"].details.validity.pvalue
-    assert "given the predictions, lie outside the set" in found.credal.verdicts[0].finding
-    assert found.credal.regions.n == len(found.credal.tests["learned"].details.test_rows)
-    assert found.validity is None
+    assert [verdict.statistic for verdict in evaluation.credal.verdicts] == ["witness", *["credal_test"] * 2]
+    assert {verdict.word for verdict in evaluation.credal.verdicts} == {"no conflict found"}
+    assert "no conflict found with the best combination in the set" in evaluation.credal.verdicts[1].finding
+    assert evaluation.credal.validity.pvalue == evaluation.credal.tests["learned"].details.validity.pvalue
+    assert "given the predictions, lie outside the set" in evaluation.credal.verdicts[0].finding
+    assert evaluation.credal.regions.n == len(evaluation.credal.tests["learned"].details.test_rows)
+    assert evaluation.validity is None
 
 
 @pytest.mark.slow
 def test_a_set_without_a_calibrated_combination_is_a_conflict() -> None:
     sets = cr.Ensemble(members(60) * 0.2 + 0.8 * np.eye(3)[0])
-    found = cr.evaluate(sets, np.arange(60) % 3, **FEW)
-    assert found.credal is not None
-    assert {one.word for one in found.credal.verdicts} == {"conflict"}
-    assert "one weight vector for all instances fits" in found.credal.verdicts[2].finding
+    evaluation = cr.evaluate(sets, np.arange(60) % 3, **FEW)
+    assert evaluation.credal is not None
+    assert {verdict.word for verdict in evaluation.credal.verdicts} == {"conflict"}
+    assert "one weight vector for all instances fits" in evaluation.credal.verdicts[2].finding
     assert (
         "Given the predictions, the true probabilities lie outside the set: "
-        in found.credal.verdicts[0].finding
+        in evaluation.credal.verdicts[0].finding
     )
-    assert found.credal.regions.failing()
+    assert evaluation.credal.regions.failing()
 
 
 @pytest.mark.slow
 def test_features_reach_learner_and_regions() -> None:
     sets, features = cr.Ensemble(members()), np.random.default_rng(4).normal(size=(120, 2))
-    found = cr.evaluate(sets, drawn(sets.mean().probs), features=features, **FEWER)
-    assert found.credal is not None
-    assert found.credal.regions.columns == ("feature 0", "feature 1")
+    evaluation = cr.evaluate(sets, drawn(sets.mean().probs), features=features, **FEWER)
+    assert evaluation.credal is not None
+    assert evaluation.credal.regions.columns == ("feature 0", "feature 1")
 
 
 def test_features_of_another_length() -> None:
@@ -82,26 +82,26 @@ def test_features_of_another_length() -> None:
 def test_features_with_gaps_are_a_reason() -> None:
     sets, features = cr.Ensemble(members()), np.ones((120, 1))
     features[3] = np.nan
-    found = cr.evaluate(sets, drawn(sets.mean().probs), features=features, **FEW)
-    assert found.credal is None
-    assert "`features` must be finite, row 3" in dict(found.not_run)["test of the set"]
+    evaluation = cr.evaluate(sets, drawn(sets.mean().probs), features=features, **FEW)
+    assert evaluation.credal is None
+    assert "`features` must be finite, row 3" in dict(evaluation.not_run)["test of the set"]
 
 
 @pytest.mark.slow
 def test_json_keeps_means_of_weights_and_no_rows() -> None:
     sets = cr.Ensemble(members(40))
-    found = json.loads(json.dumps(cr.evaluate(sets, drawn(sets.mean().probs), **FEWER).to_dict()))
-    learned = found["credal"]["tests"]["learned"]
+    record = json.loads(json.dumps(cr.evaluate(sets, drawn(sets.mean().probs), **FEWER).to_dict()))
+    learned = record["credal"]["tests"]["learned"]
     assert sum(learned["mean_weights"].values()) == pytest.approx(1.0)
     assert not {"weights", "test_rows", "combination"} & set(learned)
-    assert found["credal"]["verdicts"][0]["sentence"]
+    assert record["credal"]["verdicts"][0]["sentence"]
 
 
 def test_a_point_is_no_set() -> None:
     probs = members()[:, 0]
-    found = cr.evaluate(probs, drawn(probs), **FEW)
-    assert found.credal is None
-    assert not [name for name, _ in found.not_run if name.startswith("test of the set")]
+    evaluation = cr.evaluate(probs, drawn(probs), **FEW)
+    assert evaluation.credal is None
+    assert not [name for name, _ in evaluation.not_run if name.startswith("test of the set")]
 
 
 def test_why_a_set_was_not_tested(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -110,10 +110,10 @@ def test_why_a_set_was_not_tested(monkeypatch: pytest.MonkeyPatch) -> None:
     reasons = dict(cr.evaluate(sets, labels, tests=False, **FEW).not_run)
     assert "the mean of the set was evaluated" in reasons["test of the set"]
     monkeypatch.setattr(set_tests, "MOST_REFITS", 1000)
-    found = cr.evaluate(sets, labels, **FEW)
-    assert found.credal is not None
-    assert list(found.credal.tests) == ["constant"]
-    assert "run it with `credal_test`" in dict(found.not_run)["test of the set with learned weights"]
+    evaluation = cr.evaluate(sets, labels, **FEW)
+    assert evaluation.credal is not None
+    assert list(evaluation.credal.tests) == ["constant"]
+    assert "run it with `credal_test`" in dict(evaluation.not_run)["test of the set with learned weights"]
 
 
 def test_a_set_of_many_instances_is_tested_on_a_part_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -122,19 +122,19 @@ def test_a_set_of_many_instances_is_tested_on_a_part_of_them(monkeypatch: pytest
     labels = np.full(120, 0)
     monkeypatch.setattr(set_tests, "MOST_REFITS", 1000)
     monkeypatch.setattr(set_tests, "MOST_ROWS_UNASKED", 100)
-    found = cr.evaluate(cr.Ensemble(probs), labels, **FEW)
-    assert found.credal is not None
-    assert found.credal.validity.n == 100
-    assert found.credal.rows.size == 100
-    assert any("100 of 120 instances, drawn at random" in note for note in found.notes)
+    evaluation = cr.evaluate(cr.Ensemble(probs), labels, **FEW)
+    assert evaluation.credal is not None
+    assert evaluation.credal.validity.n == 100
+    assert evaluation.credal.rows.size == 100
+    assert any("100 of 120 instances, drawn at random" in note for note in evaluation.notes)
     # all labels are impossible, so their rows are those that were drawn of all 120
-    assert found.credal.validity.details.impossible_rows.tolist() == found.credal.rows.tolist()
-    assert found.credal.rows.max() > 100
+    assert evaluation.credal.validity.details.impossible_rows.tolist() == evaluation.credal.rows.tolist()
+    assert evaluation.credal.rows.max() > 100
 
 
 def test_very_few_instances_are_a_reason_and_no_failure() -> None:
-    found = cr.evaluate(cr.Ensemble(members(2)), [0, 1], **FEW)
-    assert "need at least" in dict(found.not_run)["test of the set with learned weights"]
+    evaluation = cr.evaluate(cr.Ensemble(members(2)), [0, 1], **FEW)
+    assert "need at least" in dict(evaluation.not_run)["test of the set with learned weights"]
 
 
 @pytest.mark.slow
@@ -147,18 +147,18 @@ def test_counts_are_tested_against_the_set_itself(monkeypatch: pytest.MonkeyPatc
     counts = np.random.default_rng(2).multinomial(8, sets.mean(axis=1))
     counts[5] = [8, 0, 0]
     sets[5] = sets[5] * 0.1 + 0.9 * np.eye(3)[2]
-    given = cr.Ensemble(sets, member_axis=1)
+    ensemble = cr.Ensemble(sets, member_axis=1)
     few = {**FEW, "n_resamples": 199}  # five tests share the level, and some have two sides
-    found = cr.evaluate(given, cr.LabelCounts(counts), **few)
-    assert found.credal is not None  # of one label per instance
-    assert found.validity is not None
-    alone = cr.validity_test(given, cr.LabelCounts(counts), n_resamples=199, rng=0)
-    assert found.validity.test.pvalue == alone.pvalue
-    assert found.validity.verdict.statistic == "validity_test"
-    told = json.loads(json.dumps(found.to_dict()))["validity"]
-    assert [entry["row"] for entry in told["failing"]] == [5]
-    assert told["n_failing"] == 1
-    assert "nearest" not in told["test"]
+    evaluation = cr.evaluate(ensemble, cr.LabelCounts(counts), **few)
+    assert evaluation.credal is not None  # of one label per instance
+    assert evaluation.validity is not None
+    alone = cr.validity_test(ensemble, cr.LabelCounts(counts), n_resamples=199, rng=0)
+    assert evaluation.validity.test.pvalue == alone.pvalue
+    assert evaluation.validity.verdict.statistic == "validity_test"
+    load = json.loads(json.dumps(evaluation.to_dict()))["validity"]
+    assert [entry["row"] for entry in load["failing"]] == [5]
+    assert load["n_failing"] == 1
+    assert "nearest" not in load["test"]
 
 
 @pytest.mark.slow
@@ -169,10 +169,10 @@ def test_why_counts_were_not_tested(monkeypatch: pytest.MonkeyPatch) -> None:
     assert dict(cr.evaluate(sets, counts, tests=False, **FEW).not_run)[name] == "tests=False"
     dirichlet = cr.Dirichlet(1 + 5 * sets[:, 0])
     assert "not a set" in dict(cr.evaluate(dirichlet, counts, **FEW).not_run)[name]
-    found = cr.evaluate(sets, counts, **{**FEW, "n_resamples": 3})
-    assert found.validity is not None  # too few replicates are no reason: more are drawn
-    assert found.validity.test.n_resamples == 199  # the most that raters are drawn again, unasked
-    assert "239 replicates were drawn instead of 3, because fewer cannot show a conflict" in found.notes
+    evaluation = cr.evaluate(sets, counts, **{**FEW, "n_resamples": 3})
+    assert evaluation.validity is not None  # too few replicates are no reason: more are drawn
+    assert evaluation.validity.test.n_resamples == 199  # the most that raters are drawn again, unasked
+    assert "239 replicates were drawn instead of 3, because fewer cannot show a conflict" in evaluation.notes
     monkeypatch.setattr(set_tests, "MOST_RATED", 5)
     assert "use `validity_test`" in dict(cr.evaluate(sets, counts, **FEW).not_run)[name]
 
@@ -181,15 +181,15 @@ def test_words_of_a_validity_conflict() -> None:
     """Of three tests each may have a third of the level: 59 replicates give 1 / 60 = 0.05 / 3."""
     probs = np.tile([0.9, 0.1], (30, 1))
     counts = cr.LabelCounts(np.tile([15, 15], (30, 1)))
-    found = cr.evaluate(probs, counts, **FEW).validity
-    assert found is not None
-    assert found.verdict.word == "conflict"
+    validity = cr.evaluate(probs, counts, **FEW).validity
+    assert validity is not None
+    assert validity.verdict.word == "conflict"
     # 30 rows of 2 (15 log(.5 / .9) + 15 log(.5 / .1)) = 30.65
-    assert float(found.test.details.deviance.sum()) == pytest.approx(30 * 30 * np.log(0.25 / 0.09))
-    assert "The raters' labels do not fit the predicted probabilities (evidence " in found.verdict.finding
-    assert "; deviance 919); " in found.verdict.finding
-    assert found.verdict.finding.endswith("30 of 30 instances stand out on their own after adjustment.")
-    assert "m = 1, 59 replicates" in found.verdict.sentence
+    assert float(validity.test.details.deviance.sum()) == pytest.approx(30 * 30 * np.log(0.25 / 0.09))
+    assert "The raters' labels do not fit the predicted probabilities (evidence " in validity.verdict.finding
+    assert "; deviance 919); " in validity.verdict.finding
+    assert validity.verdict.finding.endswith("30 of 30 instances stand out on their own after adjustment.")
+    assert "m = 1, 59 replicates" in validity.verdict.sentence
 
 
 def test_shares_of_the_loss_lie_between_0_and_all_of_it() -> None:
@@ -198,9 +198,9 @@ def test_shares_of_the_loss_lie_between_0_and_all_of_it() -> None:
     said = set()
     for seed in range(6):
         counts = cr.LabelCounts(np.random.default_rng(seed).multinomial(5, probs))
-        found = cr.evaluate(probs, counts, tests=False, rng=0)
-        answer = next(one for one in found.findings if one.about == "raters")
-        share = found.raters.loss.epistemic.value / found.raters.loss.expected.value
+        evaluation = cr.evaluate(probs, counts, tests=False, rng=0)
+        answer = next(finding for finding in evaluation.findings if finding.about == "raters")
+        share = evaluation.raters.loss.epistemic.value / evaluation.raters.loss.expected.value
         said.add("negative" if share < 0 else "positive")
         assert ("Nearly all of the squared loss" in answer.sentence) == (share < 0.005)
         assert "-" not in answer.sentence.split(" %")[0]

@@ -65,16 +65,16 @@ def test_a_stage_runs_where_it_applies_and_says_why_where_not(
     module = __import__("sys").modules["credibly.evaluation.evaluate"]
     monkeypatch.setattr(module, "STAGES", (*stages, Stage("raters", run, few, "luck")))
     monkeypatch.setitem(CASES, "luck", lambda facts: f"There is {facts['what']}.")
-    found = evaluate(PROBS[:n], LABELS[:n], statistics=["brier"], tests=False)
+    evaluation = evaluate(PROBS[:n], LABELS[:n], statistics=["brier"], tests=False)
     if n == 60:
-        assert found.raters == Luck(found["brier"].value / 60)
-        assert found.notes[-1] == "luck: it was measured"
-        assert found.answers["raters"][0].finding == "There is luck."
-        assert "conflict: There is luck." in found.summary()
-        assert "luck" not in dict(found.not_run)
+        assert evaluation.raters == Luck(evaluation["brier"].value / 60)
+        assert evaluation.notes[-1] == "luck: it was measured"
+        assert evaluation.answers["raters"][0].finding == "There is luck."
+        assert "conflict: There is luck." in evaluation.summary()
+        assert "luck" not in dict(evaluation.not_run)
     else:
-        assert found.raters is None
-        assert dict(found.not_run)["luck"] == "40 instances are too few"
+        assert evaluation.raters is None
+        assert dict(evaluation.not_run)["luck"] == "40 instances are too few"
 
 
 def test_what_nobody_asked_for_is_left_out_without_words(evaluation: cr.Evaluation) -> None:
@@ -143,10 +143,10 @@ def test_a_stage_that_asks_for_what_cannot_be_given_gets_its_own_error(
     alone = evaluate(PROBS, LABELS, **named)
     others = tuple(one for one in STAGES if one.part != "raters")
     monkeypatch.setattr(module, "STAGES", (*others, Stage("raters", run)))
-    found = evaluate(PROBS, LABELS, **named)
-    assert dict(found.not_run)["luck"] == "luck cannot be bound, these rows"
-    assert found.tests["brier"].to_dict() == alone.tests["brier"].to_dict()
-    assert found.curves.to_dict() == alone.curves.to_dict()
+    evaluation = evaluate(PROBS, LABELS, **named)
+    assert dict(evaluation.not_run)["luck"] == "luck cannot be bound, these rows"
+    assert evaluation.tests["brier"].to_dict() == alone.tests["brier"].to_dict()
+    assert evaluation.curves.to_dict() == alone.curves.to_dict()
 
 
 def test_what_the_tests_refuse_is_not_checked(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -159,15 +159,15 @@ def test_what_the_tests_refuse_is_not_checked(monkeypatch: pytest.MonkeyPatch) -
         return made(rows, found, *rest)
 
     rng = np.random.default_rng(2)
-    given, numbers = cr.Gaussian(rng.normal(size=(40, 2)), np.ones((40, 2))), rng.normal(size=40)
+    gaussian, numbers = cr.Gaussian(rng.normal(size=(40, 2)), np.ones((40, 2))), rng.normal(size=40)
     named = {"statistics": ["crps", "rmse"], "n_resamples": 19, "recalibrate": []}
-    both = cr.evaluate(given, numbers, **named)
+    both = cr.evaluate(gaussian, numbers, **named)
     monkeypatch.setattr(module, "omnibus_of", refusing)
-    one = cr.evaluate(given, numbers, **named)
+    evaluation = cr.evaluate(gaussian, numbers, **named)
     assert set(both.check.bayesian.checks) == {"crps", "rmse"}
-    assert set(one.tests) == set(one.check.bayesian.checks) == {"rmse"}
-    assert dict(one.not_run)["test of crps"] == "it must be finite, it is not"
-    assert one.check.bayesian.checks["rmse"].pvalue == both.check.bayesian.checks["rmse"].pvalue
+    assert set(evaluation.tests) == set(evaluation.check.bayesian.checks) == {"rmse"}
+    assert dict(evaluation.not_run)["test of crps"] == "it must be finite, it is not"
+    assert evaluation.check.bayesian.checks["rmse"].pvalue == both.check.bayesian.checks["rmse"].pvalue
 
 
 def test_the_preview_of_a_repair_looks_at_a_part_of_large_data(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -115,8 +115,8 @@ def test_notebooks_show_verdicts_and_numbers(evaluation: cr.Evaluation) -> None:
     assert "script" not in page.tags
     said = " ".join(page.said)
     assert HOSTILE in said  # as text
-    for one in evaluation.findings:
-        assert one.sentence in said
+    for finding in evaluation.findings:
+        assert finding.sentence in said
     assert page.tags.count("tr") == 1 + len(number_rows(evaluation))
 
 
@@ -173,7 +173,7 @@ def test_mlflow_gets_numbers_settings_and_the_report(
     assert run.metrics["val.groups.b/accuracy"] == evaluation.groups["b"]["accuracy"].value
     assert not [name for name in run.metrics if set(name) & set("<>()")]
     # MLflow keeps a metric as a file, so no name may be the folder of another
-    assert not [one for one in run.metrics for other in run.metrics if other.startswith(f"{one}/")]
+    assert not [metric for metric in run.metrics for other in run.metrics if other.startswith(f"{metric}/")]
     assert run.parameters["val.n_resamples"] == 99
     assert run.tags["val.verdict"] == "conflict"
     assert json.loads(run.texts["val.evaluation.json"]) == evaluation.to_dict()
@@ -196,7 +196,7 @@ def test_the_unified_score_is_among_the_numbers() -> None:
     rng = np.random.default_rng(5)
     probs = rng.dirichlet(np.ones(3), size=(40, 4))
     labels = rng.integers(3, size=40)
-    rows = {(one.part, one.statistic): one for one in number_rows(cr.evaluate(probs, labels, n_resamples=99))}
+    rows = {(row.part, row.statistic): row for row in number_rows(cr.evaluate(probs, labels, n_resamples=99))}
     score = cr.epistemic_score(probs, labels, dependences=False)
     own = rows["score.all", "epistemic_score"]
     assert (own.value, own.n) == (pytest.approx(float(score), abs=1e-12), 40)

@@ -102,9 +102,9 @@ def test_recalibration_changes_in_any_unit() -> None:
 
 def errors_of_changes(report: Any) -> dict[str, float | None]:
     return {
-        f"{method} {name}": one.difference.stderr
+        f"{method} {name}": change.difference.stderr
         for method, found in report.methods.items()
-        for name, one in found.changes.items()
+        for name, change in found.changes.items()
     }
 
 

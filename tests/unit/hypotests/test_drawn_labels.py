@@ -20,14 +20,14 @@ def world(n: int = 60, m: int = 30, k: int = 3, seed: int = 0) -> tuple[np.ndarr
 
 def test_every_label_is_pooled_with_its_draws() -> None:
     drawn, labels = world()
-    given = cr.Ensemble(np.eye(3)[drawn])
-    found = cr.calibration_test(given, labels, statistics="brier", rng=3)
+    ensemble = cr.Ensemble(np.eye(3)[drawn])
+    result = cr.calibration_test(ensemble, labels, statistics="brier", rng=3)
     pool = np.eye(3)[np.concatenate([labels[:, None], drawn], axis=1)].mean(axis=1)
     alone = cr.calibration_test(pool, labels, statistics="brier", rng=3)
-    assert found.statistic == pytest.approx(alone.statistic)
-    assert found.pvalue == alone.pvalue
-    assert any("taken as 30 drawn labels" in note for note in found.notes)
-    check = cr.predictive_check(given, labels, statistics=["brier"], rng=3)
+    assert result.statistic == pytest.approx(alone.statistic)
+    assert result.pvalue == alone.pvalue
+    assert any("taken as 30 drawn labels" in note for note in result.notes)
+    check = cr.predictive_check(ensemble, labels, statistics=["brier"], rng=3)
     assert check.independent.checks["brier"].pvalue == pytest.approx(
         cr.predictive_check(pool, labels, statistics=["brier"], hypothesis="independent", rng=3)
         .checks["brier"]
@@ -38,12 +38,13 @@ def test_every_label_is_pooled_with_its_draws() -> None:
 
 def test_chunks_and_clusters_are_pooled_alike() -> None:
     drawn, labels = world()
-    given = cr.Ensemble(np.eye(3)[drawn])
+    ensemble = cr.Ensemble(np.eye(3)[drawn])
     pool = np.eye(3)[np.concatenate([labels[:, None], drawn], axis=1)].mean(axis=1)
     clusters = np.arange(60) // 3
-    found = cr.calibration_test(given, labels, statistics="brier", clusters=clusters, rng=0)
+    result = cr.calibration_test(ensemble, labels, statistics="brier", clusters=clusters, rng=0)
     assert (
-        found.pvalue == cr.calibration_test(pool, labels, statistics="brier", clusters=clusters, rng=0).pvalue
+        result.pvalue
+        == cr.calibration_test(pool, labels, statistics="brier", clusters=clusters, rng=0).pvalue
     )
 
 
@@ -57,10 +58,10 @@ def test_drawn_labels_form_no_set(test: object) -> None:
 def test_an_evaluation_of_drawn_labels_tests_no_set(tmp_path: Path) -> None:
     drawn, labels = world(n=200, m=40)
     labels[0] = next(c for c in range(3) if c not in drawn[0])  # no draw had this class
-    found = cr.evaluate(cr.Ensemble(np.eye(3)[drawn]), labels, n_resamples=99, rng=0)
-    assert "members are drawn labels" in dict(found.not_run)["test of the set"]
-    assert "probability 0" not in str(found)
-    found.report(tmp_path / "page.html")
+    evaluation = cr.evaluate(cr.Ensemble(np.eye(3)[drawn]), labels, n_resamples=99, rng=0)
+    assert "members are drawn labels" in dict(evaluation.not_run)["test of the set"]
+    assert "probability 0" not in str(evaluation)
+    evaluation.report(tmp_path / "page.html")
 
 
 @pytest.mark.parametrize("m", [5, 20])
@@ -77,8 +78,8 @@ def test_reports_of_joint_draws(m: int, tmp_path: Path) -> None:
     rng = np.random.default_rng(m)
     centre = rng.normal(size=150)
     draws = cr.Samples(centre[:, None, None] + rng.normal(size=(150, m, 1)))
-    found = cr.evaluate(draws, centre + rng.normal(size=150), n_resamples=99, rng=0)
-    found.report(tmp_path / "page.html")
+    evaluation = cr.evaluate(draws, centre + rng.normal(size=150), n_resamples=99, rng=0)
+    evaluation.report(tmp_path / "page.html")
 
 
 def test_what_counts_as_drawn_labels() -> None:

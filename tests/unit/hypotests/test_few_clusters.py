@@ -29,9 +29,9 @@ def test_the_interval_of_a_pvalue_contains_its_floor() -> None:
     probs, labels, _ = drawn(0)
     clusters = np.arange(200) % 4  # 2 / 2^4 = .125
     for statistics in ("brier", ["brier", "confidence_ece"]):
-        found = cr.calibration_test(probs, 1 - labels, statistics=statistics, clusters=clusters, rng=0)
-        low, high = found.pvalue_interval
-        assert low <= found.pvalue <= high
+        result = cr.calibration_test(probs, 1 - labels, statistics=statistics, clusters=clusters, rng=0)
+        low, high = result.pvalue_interval
+        assert low <= result.pvalue <= high
         assert low >= 0.125
 
 
@@ -51,9 +51,9 @@ def test_raters_in_clusters_are_decomposed_tested_and_evaluated(k: int) -> None:
     assert parts.calibration.value + parts.refinement.value == pytest.approx(parts.loss.value)
     assert parts.loss.n_clusters == 20
     assert cr.calibration_test(probs, counts, clusters=clusters, **FEW).n_clusters == 20
-    found = cr.evaluate(probs, counts, clusters=clusters, **FEW)
-    assert found.raters is not None
-    assert "clusters" in dict(found.not_run)["test of the labels' distributions"]
+    evaluation = cr.evaluate(probs, counts, clusters=clusters, **FEW)
+    assert evaluation.raters is not None
+    assert "clusters" in dict(evaluation.not_run)["test of the labels' distributions"]
 
 
 def test_a_group_that_is_one_cluster_cannot_tell() -> None:
@@ -63,12 +63,12 @@ def test_a_group_that_is_one_cluster_cannot_tell() -> None:
     labels = (rng.random(900) < shifted).astype(int)
     apart = cr.audit(probs, labels, groups={"store": store.astype(str)}, **FEW)
     assert apart.verdict() == "conflict"
-    found = cr.audit(probs, labels, groups={"store": store.astype(str)}, clusters=store, **FEW)
-    named = [one for one in found.groups if one.conditions]
+    audited = cr.audit(probs, labels, groups={"store": store.astype(str)}, clusters=store, **FEW)
+    named = [group for group in audited.groups if group.conditions]
     assert {one.n_clusters for one in named} == {1}
     assert {one.verdict for one in named} == {"cannot tell"}
-    assert found.verdict() == "cannot tell"
-    assert "9 groups are one cluster each" in found.headline
+    assert audited.verdict() == "cannot tell"
+    assert "9 groups are one cluster each" in audited.headline
     whole = cr.evaluate(probs, labels, groups={"store": store.astype(str)}, clusters=store, **FEW)
     assert whole.audit.verdict() == "cannot tell"
     higher = (rng.random(900) < np.clip(probs[:, 1] + 0.3, 0.0, 1.0)).astype(int)

@@ -23,23 +23,23 @@ VALUES = [float(cr.brier(*pair)) for pair in PAIRS]
 
 
 def test_values_are_those_of_the_pairs() -> None:
-    found = replicate_test(PROBS, LABELS, iter(PAIRS), statistics="brier", settings={"by": "rows"})
+    result = replicate_test(PROBS, LABELS, iter(PAIRS), statistics="brier", settings={"by": "rows"})
     own = float(cr.brier(PROBS, LABELS))
-    assert found.statistic == pytest.approx(own)
-    assert found.null_distribution == pytest.approx(VALUES)
+    assert result.statistic == pytest.approx(own)
+    assert result.null_distribution == pytest.approx(VALUES)
     # two-sided: twice the smaller share of values at least as far out, the observed one included
     tails = [1 + sum(value >= own for value in VALUES), 1 + sum(value <= own for value in VALUES)]
-    assert found.pvalue == pytest.approx(min(1.0, 2 * min(tails) / 40))
-    assert (found.name, found.settings["by"]) == ("replicate_test", "rows")
+    assert result.pvalue == pytest.approx(min(1.0, 2 * min(tails) / 40))
+    assert (result.name, result.settings["by"]) == ("replicate_test", "rows")
 
 
 def test_several_statistics_are_one_test() -> None:
     done: list[int] = []
-    found = replicate_test(
+    result = replicate_test(
         PROBS, LABELS, PAIRS, statistics=["brier", "confidence_ece"], hypothesis="mine", progress=done.append
     )
-    assert list(found.components) == ["brier", "confidence_ece"]
-    assert found.hypothesis == "mine"
+    assert list(result.components) == ["brier", "confidence_ece"]
+    assert result.hypothesis == "mine"
     assert done == list(range(1, 41))
     with pytest.raises(cr.InputError, match="`rule` needs one statistic"):
         replicate_test(PROBS, LABELS, PAIRS, statistics=["brier"], rule=lambda observed, null: 1.0)
@@ -49,17 +49,17 @@ def test_a_rule_of_your_own() -> None:
     def strictly_below(observed: float, null: np.ndarray) -> float:
         return float((null < observed).mean())  # P21, Algorithm 3
 
-    found = replicate_test(PROBS, LABELS, PAIRS, statistics="brier", rule=strictly_below)
+    result = replicate_test(PROBS, LABELS, PAIRS, statistics="brier", rule=strictly_below)
     own = float(cr.brier(PROBS, LABELS))
-    assert found.pvalue == sum(value < own for value in VALUES) / 39
-    assert found.pvalue_interval is None
+    assert result.pvalue == sum(value < own for value in VALUES) / 39
+    assert result.pvalue_interval is None
 
 
 def test_one_bandwidth_for_all_pairs() -> None:
-    found = replicate_test(PROBS, LABELS, PAIRS[:3], statistics="skce")
-    width = found.settings["bandwidth"]
+    result = replicate_test(PROBS, LABELS, PAIRS[:3], statistics="skce")
+    width = result.settings["bandwidth"]
     expected = [float(cr.skce(*pair, bandwidth=width)) for pair in PAIRS[:3]]
-    assert found.null_distribution == pytest.approx(expected)
+    assert result.null_distribution == pytest.approx(expected)
 
 
 def test_refusals() -> None:

@@ -73,10 +73,10 @@ def test_attributes_may_stand_in_the_file_of_the_labels(tmp_path) -> None:
     """They are joined by the same ids as the labels; the file of the predictions comes first."""
     (tmp_path / "pred.csv").write_text("id,p_0,p_1,sex\na,0.7,0.3,F\nb,0.2,0.8,M\nc,0.4,0.6,F\n")
     (tmp_path / "labels.csv").write_text("id,label,age,sex\nc,1,62,X\na,0,31,X\nb,1,45,X\n")
-    found = cr.load(tmp_path / "pred.csv", labels=tmp_path / "labels.csv", groups=["age", "sex"])
-    assert found.labels.tolist() == [0, 1, 1]
-    assert list(found.groups) == ["age", "sex"]
-    assert found.groups["age"].tolist() == [31, 45, 62]
-    assert found.groups["sex"].tolist() == ["F", "M", "F"]
+    data = cr.load(tmp_path / "pred.csv", labels=tmp_path / "labels.csv", groups=["age", "sex"])
+    assert data.labels.tolist() == [0, 1, 1]
+    assert list(data.groups) == ["age", "sex"]
+    assert data.groups["age"].tolist() == [31, 45, 62]
+    assert data.groups["sex"].tolist() == ["F", "M", "F"]
     with pytest.raises(cr.InputError, match="or of that of the labels; there is no 'ward'"):
         cr.load(tmp_path / "pred.csv", labels=tmp_path / "labels.csv", groups=["ward"])

@@ -39,9 +39,9 @@ def test_every_form(row: Row, tmp_path: Path) -> None:
         with pytest.raises(cr.CrediblyError, match=f"(?s){row.refused}"):
             cr.load(path, **said)
         return
-    found = cr.load(path, **said)
-    assert number_of(found) == pytest.approx(row.number, abs=1e-9)
-    assert not row.note or any(row.note in note for note in found.notes), found.notes
+    data = cr.load(path, **said)
+    assert number_of(data) == pytest.approx(row.number, abs=1e-9)
+    assert not row.note or any(row.note in note for note in data.notes), data.notes
 
 
 def test_the_corpus_is_large_and_every_row_says_one_thing() -> None:

@@ -95,11 +95,11 @@ def test_parquet_of_other_tools(tmp_path: Path) -> None:
     members = arrow.table({"logits": np.log(MEMBERS).tolist(), "label": LABELS.tolist()})
     parquet.write_table(members, tmp_path / "members.parquet")
     for name in ("lists", "wide"):
-        found = cr.load(tmp_path / f"{name}.parquet")
-        np.testing.assert_array_equal(found.predictions.probs, PROBS)
-        np.testing.assert_array_equal(found.labels, LABELS)
-    found = cr.load(tmp_path / "members.parquet")
-    np.testing.assert_allclose(found.predictions.probs, MEMBERS, rtol=1e-14)
+        data = cr.load(tmp_path / f"{name}.parquet")
+        np.testing.assert_array_equal(data.predictions.probs, PROBS)
+        np.testing.assert_array_equal(data.labels, LABELS)
+    data = cr.load(tmp_path / "members.parquet")
+    np.testing.assert_allclose(data.predictions.probs, MEMBERS, rtol=1e-14)
 
 
 def test_broken_parquet(tmp_path: Path) -> None:
@@ -133,10 +133,10 @@ def test_tensors_of_other_tools(tmp_path: Path) -> None:
     np.testing.assert_array_equal(cr.load(tmp_path / "lone.pt", labels=LABELS).predictions.probs, PROBS)
     half = torch.tensor(np.log(MEMBERS), dtype=torch.bfloat16, requires_grad=True)
     torch.save({"logits": half, "labels": torch.tensor(LABELS), "epoch": 3}, tmp_path / "state.pth")
-    found = cr.load(tmp_path / "state.pth")
-    assert found.predictions.probs.shape == (5, 4, 3)
-    np.testing.assert_array_equal(found.labels, LABELS)
-    assert any("not used: 'epoch'" in note for note in found.notes)
+    data = cr.load(tmp_path / "state.pth")
+    assert data.predictions.probs.shape == (5, 4, 3)
+    np.testing.assert_array_equal(data.labels, LABELS)
+    assert any("not used: 'epoch'" in note for note in data.notes)
     torch.save([1, 2], tmp_path / "list.pt")
     with pytest.raises(cr.FileError, match="must hold a tensor or a dictionary of tensors; got list"):
         cr.load(tmp_path / "list.pt")
@@ -166,11 +166,11 @@ def test_broken_tensors(tmp_path: Path) -> None:
 def test_files_and_labelled_arrays_agree_on_the_names_of_members(dimension: str, tmp_path: Path) -> None:
     xarray = pytest.importorskip("xarray", reason="needs the xarray extra")
     members = np.random.default_rng(3).dirichlet(np.ones(3), size=(4, 5))
-    given = xarray.DataArray(members, dims=(dimension, "instance", "class"))
-    (tmp_path / "file.nc").write_bytes(bytes(given.to_dataset(name="probs").to_netcdf(engine="scipy")))
-    direct, found = cr.as_predictions(given), cr.load(tmp_path / "file.nc").predictions
+    array = xarray.DataArray(members, dims=(dimension, "instance", "class"))
+    (tmp_path / "file.nc").write_bytes(bytes(array.to_dataset(name="probs").to_netcdf(engine="scipy")))
+    direct, predictions = cr.as_predictions(array), cr.load(tmp_path / "file.nc").predictions
     np.testing.assert_array_equal(direct.probs, np.moveaxis(members, 0, 1))
-    np.testing.assert_array_equal(found.probs, direct.probs)
+    np.testing.assert_array_equal(predictions.probs, direct.probs)
 
 
 def test_chains_and_draws_become_members(tmp_path: Path) -> None:
@@ -185,11 +185,11 @@ def test_chains_and_draws_become_members(tmp_path: Path) -> None:
         attrs={"inference_library": "some"},
     )
     (tmp_path / "file.nc").write_bytes(bytes(dataset.to_netcdf(engine="scipy")))
-    found = cr.load(tmp_path / "file.nc")
-    np.testing.assert_array_equal(found.predictions.probs, np.moveaxis(probs.reshape(6, 5, 3), 0, 1))
-    np.testing.assert_array_equal(found.labels, LABELS)
-    assert found.classes == ("cat", "dog", "cow")
-    assert found.meta["inference_library"] == "some"
+    data = cr.load(tmp_path / "file.nc")
+    np.testing.assert_array_equal(data.predictions.probs, np.moveaxis(probs.reshape(6, 5, 3), 0, 1))
+    np.testing.assert_array_equal(data.labels, LABELS)
+    assert data.classes == ("cat", "dog", "cow")
+    assert data.meta["inference_library"] == "some"
 
 
 def test_netcdf_meta_comes_back(tmp_path: Path) -> None:
@@ -198,10 +198,10 @@ def test_netcdf_meta_comes_back(tmp_path: Path) -> None:
     path = written(
         tmp_path / "file.nc", cr.Point(PROBS), LABELS, classes=["a", "b", "c"], ids=list("vwxyz"), meta=meta
     )
-    found = cr.load(path)
-    assert found.meta == meta
-    assert found.classes == ("a", "b", "c")
-    assert found.ids.tolist() == list("vwxyz")
+    data = cr.load(path)
+    assert data.meta == meta
+    assert data.classes == ("a", "b", "c")
+    assert data.ids.tolist() == list("vwxyz")
 
 
 # SciPy leaves a file open that it cannot read to the end, and complains of it when it is collected

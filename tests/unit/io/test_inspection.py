@@ -19,14 +19,19 @@ LABELS = np.arange(8) % 3
 
 def test_a_good_file(tmp_path: Path) -> None:
     path = cr.save(tmp_path / "file.npz", cr.Ensemble(MEMBERS), LABELS, classes=["a", "b", "c"])
-    found = io.inspect(path)
-    assert (found.kind, found.type, found.labels, found.format) == ("probs", "Ensemble", "classes", ".npz")
-    assert found.axes == {"n": 8, "m": 4, "k": 3}
-    assert found.has_members
-    assert found.problems == ()
-    assert found.size == path.stat().st_size
-    assert found.digest == cr.load(path).digest
-    facts = {entry.name: (entry.shape, entry.dtype) for entry in found.arrays}
+    inspection = io.inspect(path)
+    assert (inspection.kind, inspection.type, inspection.labels, inspection.format) == (
+        "probs",
+        "Ensemble",
+        "classes",
+        ".npz",
+    )
+    assert inspection.axes == {"n": 8, "m": 4, "k": 3}
+    assert inspection.has_members
+    assert inspection.problems == ()
+    assert inspection.size == path.stat().st_size
+    assert inspection.digest == cr.load(path).digest
+    facts = {entry.name: (entry.shape, entry.dtype) for entry in inspection.arrays}
     assert facts["probs"] == ((8, 4, 3), "float64")
     assert facts["y"] == ((8,), "int64")
 
@@ -59,12 +64,12 @@ def test_bad_numbers_are_problems_not_errors(tmp_path: Path) -> None:
     probs[2, 1, 0] = np.nan
     probs[5] *= 3
     np.savez(tmp_path / "file.npz", probs=probs, y=LABELS)
-    found = io.inspect(tmp_path / "file.npz")
-    assert len(found.problems) == 2
-    assert "row 2 holds nan" in found.problems[0]
-    assert "sums to 3" in found.problems[1]
-    assert found.axes == {"n": 8, "m": 4, "k": 3}  # what the file holds, not what would be left
-    assert not any("dropped" in note for note in found.notes)
+    inspection = io.inspect(tmp_path / "file.npz")
+    assert len(inspection.problems) == 2
+    assert "row 2 holds nan" in inspection.problems[0]
+    assert "sums to 3" in inspection.problems[1]
+    assert inspection.axes == {"n": 8, "m": 4, "k": 3}  # what the file holds, not what would be left
+    assert not any("dropped" in note for note in inspection.notes)
 
 
 @pytest.mark.parametrize(
@@ -78,10 +83,10 @@ def test_bad_numbers_are_problems_not_errors(tmp_path: Path) -> None:
 )
 def test_files_that_load_refuses_are_described(name: str, text: str, problem: str, tmp_path: Path) -> None:
     (tmp_path / name).write_text(text, encoding="utf-8")
-    found = io.inspect(tmp_path / name)
-    assert problem in found.problems[0]
-    assert found.type is None
-    assert found.computable(cr.statistics.registered()) == ()
+    inspection = io.inspect(tmp_path / name)
+    assert problem in inspection.problems[0]
+    assert inspection.type is None
+    assert inspection.computable(cr.statistics.registered()) == ()
     with pytest.raises(cr.InputError):
         cr.load(tmp_path / name)
 
@@ -97,9 +102,11 @@ def test_unreadable_files_and_wrong_arguments_raise(tmp_path: Path) -> None:
 def test_flags_are_taken(tmp_path: Path) -> None:
     np.save(tmp_path / "array.npy", np.log(np.moveaxis(MEMBERS, 1, 0)))
     np.save(tmp_path / "labels.npy", LABELS)
-    found = io.inspect(tmp_path / "array.npy", kind="logits", labels=tmp_path / "labels.npy", member_axis=0)
-    assert found.problems == ()
-    assert found.axes == {"n": 8, "m": 4, "k": 3}
+    inspection = io.inspect(
+        tmp_path / "array.npy", kind="logits", labels=tmp_path / "labels.npy", member_axis=0
+    )
+    assert inspection.problems == ()
+    assert inspection.axes == {"n": 8, "m": 4, "k": 3}
 
 
 def test_to_dict_is_json(tmp_path: Path) -> None:
@@ -115,14 +122,14 @@ def test_to_dict_is_json(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("model", io.demo_models())
 def test_every_bundled_model(model: str) -> None:
-    found = io.demo(model)
+    demo_run = io.demo(model)
     n = 750 if model == "shift" else 900  # README of the data
-    assert len(found) == len(found.labels) == len(found.features) == len(found.ids) == n
-    assert found.classes == tuple(str(digit) for digit in range(10))
-    assert found.meta["licence"] == "CC BY 4.0"
-    measured = found.meta["measured"].get(model)
+    assert len(demo_run) == len(demo_run.labels) == len(demo_run.features) == len(demo_run.ids) == n
+    assert demo_run.classes == tuple(str(digit) for digit in range(10))
+    assert demo_run.meta["licence"] == "CC BY 4.0"
+    measured = demo_run.meta["measured"].get(model)
     if measured:
-        assert float(cr.accuracy(found.predictions, found.labels)) == pytest.approx(
+        assert float(cr.accuracy(demo_run.predictions, demo_run.labels)) == pytest.approx(
             measured["accuracy"], abs=6e-5
         )
 

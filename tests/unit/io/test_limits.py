@@ -122,9 +122,9 @@ def test_text_under_a_binary_name(extension: str, tmp_path: Path) -> None:
 
 
 def test_the_bytes_decide_and_the_note_says_so(good: Path, tmp_path: Path) -> None:
-    found = cr.load(written(tmp_path / "file.csv", good.read_bytes()))
-    np.testing.assert_array_equal(found.predictions.probs, PROBS)
-    assert "the file is called .csv but holds .npz" in found.notes
+    data = cr.load(written(tmp_path / "file.csv", good.read_bytes()))
+    np.testing.assert_array_equal(data.predictions.probs, PROBS)
+    assert "the file is called .csv but holds .npz" in data.notes
 
 
 def test_unknown_extension(tmp_path: Path) -> None:
@@ -293,16 +293,16 @@ def test_json_of_other_shapes(tmp_path: Path) -> None:
 
 def test_meta_that_is_no_json_is_kept_as_text(tmp_path: Path) -> None:
     np.savez(tmp_path / "file.npz", probs=PROBS, meta=np.array("trained on Monday"))
-    found = cr.load(tmp_path / "file.npz")
-    assert found.meta == {"text": "trained on Monday"}
-    assert any("`meta` is not a JSON object" in note for note in found.notes)
+    data = cr.load(tmp_path / "file.npz")
+    assert data.meta == {"text": "trained on Monday"}
+    assert any("`meta` is not a JSON object" in note for note in data.notes)
 
 
 def test_other_byte_orders_and_precisions(tmp_path: Path) -> None:
     np.save(tmp_path / "big.npy", PROBS.astype(">f8"))
-    found = cr.load(tmp_path / "big.npy").predictions.probs
-    assert found.dtype.isnative
-    np.testing.assert_array_equal(found, PROBS)
+    probs = cr.load(tmp_path / "big.npy").predictions.probs
+    assert probs.dtype.isnative
+    np.testing.assert_array_equal(probs, PROBS)
     if np.dtype(np.longdouble).itemsize > 8:
         np.save(tmp_path / "long.npy", PROBS.astype(np.longdouble))
         long = cr.load(tmp_path / "long.npy")

@@ -31,14 +31,14 @@ def save_npz(folder: Path, **arrays: Any) -> Path:
 
 
 def test_rows_of_probabilities_are_read_as_such_and_noted(tmp_path: Path) -> None:
-    found = cr.load(save_npy(tmp_path, PROBS), labels=LABELS)
-    assert isinstance(found.predictions, cr.Point)
-    assert any("all rows sum to 1" in note and "`kind='probs'`" in note for note in found.notes)
+    data = cr.load(save_npy(tmp_path, PROBS), labels=LABELS)
+    assert isinstance(data.predictions, cr.Point)
+    assert any("all rows sum to 1" in note and "`kind='probs'`" in note for note in data.notes)
 
 
 def test_an_averaged_ensemble_is_told_what_it_lost(tmp_path: Path) -> None:
-    found = cr.io.inspect(save_npy(tmp_path, MEMBERS.mean(axis=1)))
-    assert any("Bayesian predictive check) cannot be run" in note for note in found.notes)
+    inspection = cr.io.inspect(save_npy(tmp_path, MEMBERS.mean(axis=1)))
+    assert any("Bayesian predictive check) cannot be run" in note for note in inspection.notes)
     whole = cr.io.inspect(save_npy(tmp_path, MEMBERS, "members.npy"))
     assert not any("cannot be run" in note for note in whole.notes)
 
@@ -77,8 +77,8 @@ def test_kind_says_what_a_nameless_array_is(kind: str, array: Any, made: type, t
 
 
 def test_logits_become_their_softmax(tmp_path: Path) -> None:
-    found = cr.load(save_npy(tmp_path, np.log([[1.0, 3.0]])), kind="logits")
-    np.testing.assert_allclose(found.predictions.probs, [[0.25, 0.75]], rtol=1e-15)  # 1 : 3
+    data = cr.load(save_npy(tmp_path, np.log([[1.0, 3.0]])), kind="logits")
+    np.testing.assert_allclose(data.predictions.probs, [[0.25, 0.75]], rtol=1e-15)  # 1 : 3
 
 
 def test_a_kind_of_two_arrays_needs_both_names(tmp_path: Path) -> None:
@@ -95,11 +95,11 @@ def test_an_unknown_kind_is_corrected(tmp_path: Path) -> None:
 
 def test_one_dimensional_scores_are_the_probability_of_class_1(tmp_path: Path) -> None:
     for scores in (PROBS[:, 0], PROBS[:, :1]):
-        found = cr.load(save_npy(tmp_path, scores))
+        data = cr.load(save_npy(tmp_path, scores))
         np.testing.assert_array_equal(
-            found.predictions.probs, np.stack([1 - PROBS[:, 0], PROBS[:, 0]], axis=1)
+            data.predictions.probs, np.stack([1 - PROBS[:, 0], PROBS[:, 0]], axis=1)
         )
-        assert any("probability of class 1" in note for note in found.notes)
+        assert any("probability of class 1" in note for note in data.notes)
     with pytest.raises(
         cr.InputError, match=r"got array \(12,\) float64.*Scores of class 1 lie between 0 and 1"
     ):
@@ -111,18 +111,18 @@ def test_one_dimensional_scores_are_the_probability_of_class_1(tmp_path: Path) -
 
 def test_members_first_is_told_by_the_labels_and_refused_without(tmp_path: Path) -> None:
     path = save_npy(tmp_path, np.moveaxis(MEMBERS, 1, 0))
-    told = cr.load(path, labels=LABELS)
-    np.testing.assert_array_equal(told.predictions.probs, MEMBERS)
-    assert any("3 members of 12 instances, as many as there are labels" in note for note in told.notes)
+    loaded = cr.load(path, labels=LABELS)
+    np.testing.assert_array_equal(loaded.predictions.probs, MEMBERS)
+    assert any("3 members of 12 instances, as many as there are labels" in note for note in loaded.notes)
     with pytest.raises(cr.InputError, match="nothing in the file shows which axis holds the instances"):
         cr.load(path)
-    found = cr.load(path, labels=LABELS, member_axis=0)
-    np.testing.assert_array_equal(found.predictions.probs, MEMBERS)
+    data = cr.load(path, labels=LABELS, member_axis=0)
+    np.testing.assert_array_equal(data.predictions.probs, MEMBERS)
 
 
 def test_instances_first_is_noted(tmp_path: Path) -> None:
-    found = cr.load(save_npy(tmp_path, MEMBERS), labels=LABELS)
-    assert any("12 instances of 3 members" in note for note in found.notes)
+    data = cr.load(save_npy(tmp_path, MEMBERS), labels=LABELS)
+    assert any("12 instances of 3 members" in note for note in data.notes)
 
 
 def test_a_square_ensemble_must_say_its_axes(tmp_path: Path) -> None:
@@ -138,9 +138,9 @@ def test_a_square_ensemble_must_say_its_axes(tmp_path: Path) -> None:
 @pytest.mark.parametrize("kind", ["alpha", "samples", "logits"])
 def test_members_first_of_other_kinds(kind: str, tmp_path: Path) -> None:
     array = RNG.gamma(2.0, size=(3, 12, 4))
-    found = cr.load(save_npy(tmp_path, array), kind=kind, member_axis=0)
-    assert len(found) == 12
-    assert found.predictions.n_members == 3
+    data = cr.load(save_npy(tmp_path, array), kind=kind, member_axis=0)
+    assert len(data) == 12
+    assert data.predictions.n_members == 3
 
 
 def test_gaussian_members_first(tmp_path: Path) -> None:
@@ -153,8 +153,8 @@ def test_gaussian_members_first(tmp_path: Path) -> None:
 
 
 def test_a_useless_or_wrong_member_axis(tmp_path: Path) -> None:
-    found = cr.load(save_npy(tmp_path, PROBS), member_axis=0)
-    assert any("`member_axis` is not used" in note for note in found.notes)
+    data = cr.load(save_npy(tmp_path, PROBS), member_axis=0)
+    assert any("`member_axis` is not used" in note for note in data.notes)
     with pytest.raises(cr.InputError, match="`member_axis` must be 0 or 1; got 2"):
         cr.load(save_npy(tmp_path, MEMBERS), member_axis=2)
 
@@ -175,10 +175,10 @@ def test_a_kind_the_file_does_not_hold(tmp_path: Path) -> None:
 
 
 def test_aliases_are_noted_and_two_of_them_refused(tmp_path: Path) -> None:
-    found = cr.load(save_npz(tmp_path, Softmax=PROBS, y_true=LABELS, extra=np.zeros(3)))
-    np.testing.assert_array_equal(found.labels, LABELS)
-    assert "array 'y_true' is read as `y`" in found.notes
-    assert any(note.startswith("not used: extra (3,)") for note in found.notes)
+    data = cr.load(save_npz(tmp_path, Softmax=PROBS, y_true=LABELS, extra=np.zeros(3)))
+    np.testing.assert_array_equal(data.labels, LABELS)
+    assert "array 'y_true' is read as `y`" in data.notes
+    assert any(note.startswith("not used: extra (3,)") for note in data.notes)
     path = save_npz(tmp_path, probs=PROBS, gold=LABELS, target=LABELS)
     with pytest.raises(cr.InputError, match=r"found target and gold.*labels='target'"):
         cr.load(path)
@@ -199,18 +199,18 @@ def test_half_of_a_kind_is_not_read_as_probabilities(tmp_path: Path) -> None:
 def test_labels_and_counts_in_one_file(tmp_path: Path) -> None:
     counts = RNG.integers(1, 5, (12, 4))
     path = save_npz(tmp_path, probs=PROBS, y=LABELS, counts=counts)
-    found = cr.load(path)
-    np.testing.assert_array_equal(found.labels, LABELS)
-    assert any("`labels='label_counts'`" in note for note in found.notes)
+    data = cr.load(path)
+    np.testing.assert_array_equal(data.labels, LABELS)
+    assert any("`labels='label_counts'`" in note for note in data.notes)
     np.testing.assert_array_equal(cr.load(path, labels="label_counts").labels.counts, counts)
 
 
 def test_beliefs_and_masses(tmp_path: Path) -> None:
     sets = np.array([[1, 0, 0], [0, 1, 0], [1, 1, 0]])
     beliefs = np.array([[0.2, 0.3, 0.7]])
-    found = cr.load(save_npz(tmp_path, beliefs=beliefs, focal_sets=sets)).predictions
+    predictions = cr.load(save_npz(tmp_path, beliefs=beliefs, focal_sets=sets)).predictions
     # m({0}) = .2, m({1}) = .3, m({0, 1}) = .7 - .2 - .3, the rest 1 - .7 on all three classes
-    np.testing.assert_allclose(found.masses, [[0.2, 0.3, 0.2, 0.3]], atol=1e-15)
+    np.testing.assert_allclose(predictions.masses, [[0.2, 0.3, 0.2, 0.3]], atol=1e-15)
     with pytest.raises(cr.InvalidRowsError, match=r"sums to 1.2.*called `beliefs`"):
         cr.load(save_npz(tmp_path, masses=beliefs, focal_sets=sets))
     with pytest.raises(cr.InputError, match=r"table .focal sets, classes. of 0 and 1"):
@@ -223,10 +223,10 @@ def test_beliefs_and_masses(tmp_path: Path) -> None:
 @pytest.mark.parametrize("dtype", [np.uint8, np.int8, np.uint64, np.float32])
 def test_labels_of_any_whole_type_become_int64(dtype: Any, tmp_path: Path) -> None:
     labels = (LABELS % 2).astype(dtype)
-    found = cr.load(save_npz(tmp_path, probs=PROBS, y=labels))
-    assert found.labels.dtype == np.int64  # uint8 labels wrap when subtracted
-    np.testing.assert_array_equal(found.labels, LABELS % 2)
-    assert any("float32 whole numbers" in note for note in found.notes) == (dtype is np.float32)
+    data = cr.load(save_npz(tmp_path, probs=PROBS, y=labels))
+    assert data.labels.dtype == np.int64  # uint8 labels wrap when subtracted
+    np.testing.assert_array_equal(data.labels, LABELS % 2)
+    assert any("float32 whole numbers" in note for note in data.notes) == (dtype is np.float32)
 
 
 @pytest.mark.parametrize(
@@ -248,8 +248,8 @@ def test_wrong_labels_are_named(labels: Any, match: str, tmp_path: Path) -> None
 
 def test_label_names_are_matched(tmp_path: Path) -> None:
     names = np.array(["ant", "bee", "cat", "dog"])
-    found = cr.load(save_npz(tmp_path, probs=PROBS, y=names[LABELS], classes=names))
-    np.testing.assert_array_equal(found.labels, LABELS)
+    data = cr.load(save_npz(tmp_path, probs=PROBS, y=names[LABELS], classes=names))
+    np.testing.assert_array_equal(data.labels, LABELS)
     with pytest.raises(cr.InvalidRowsError, match=r"row 0 is 'eel' \(1 of 12 rows\)") as caught:
         cr.load(save_npz(tmp_path, probs=PROBS, y=np.r_[["eel"], names[LABELS[1:]]], classes=names))
     assert caught.value.rows == [0]
@@ -280,15 +280,15 @@ def test_drop_invalid_drops_from_every_array_and_counts(tmp_path: Path) -> None:
     with pytest.raises(cr.InvalidRowsError, match="drop_invalid=True") as caught:
         cr.load(path)
     assert caught.value.rows == [7]  # finite comes first
-    found = cr.load(path, drop_invalid=True)
+    data = cr.load(path, drop_invalid=True)
     kept = [0, 1, 2, 4, 5, 6, 8, 9, 10, 11]
-    assert found.dropped == 2
-    assert found.ids.tolist() == kept
-    np.testing.assert_array_equal(found.predictions.probs, PROBS[kept])
-    np.testing.assert_array_equal(found.labels, LABELS[kept])
-    np.testing.assert_array_equal(found.groups, LABELS[kept])
-    assert found.features[:, 0].tolist() == [2.0 * i for i in kept]
-    assert sum("dropped on request" in note for note in found.notes) == 2
+    assert data.dropped == 2
+    assert data.ids.tolist() == kept
+    np.testing.assert_array_equal(data.predictions.probs, PROBS[kept])
+    np.testing.assert_array_equal(data.labels, LABELS[kept])
+    np.testing.assert_array_equal(data.groups, LABELS[kept])
+    assert data.features[:, 0].tolist() == [2.0 * i for i in kept]
+    assert sum("dropped on request" in note for note in data.notes) == 2
 
 
 def test_drop_invalid_of_labels_and_features(tmp_path: Path) -> None:
@@ -296,10 +296,10 @@ def test_drop_invalid_of_labels_and_features(tmp_path: Path) -> None:
     features[2] = np.inf
     y = LABELS.astype(float)
     y[5] = np.nan
-    found = cr.load(
+    data = cr.load(
         save_npz(tmp_path, probs=PROBS, y=y, features=features, id=np.arange(12)), drop_invalid=True
     )
-    assert found.ids.tolist() == [0, 1, 3, 4, 6, 7, 8, 9, 10, 11]
+    assert data.ids.tolist() == [0, 1, 3, 4, 6, 7, 8, 9, 10, 11]
 
 
 def test_drop_invalid_never_drops_everything_or_the_wrong_axis(tmp_path: Path) -> None:
@@ -331,9 +331,9 @@ def test_arrays_above_the_budget_stay_on_disk(tmp_path: Path) -> None:
     probs = np.full((150_000, 2), 0.5)  # 2.4 MB
     path = save_npy(tmp_path, probs)
     with cr.memory_limit(2**20):
-        found = cr.load(path)
-        assert isinstance(found.predictions.probs, np.memmap)
-        assert any("remain on disk" in note for note in found.notes)
+        data = cr.load(path)
+        assert isinstance(data.predictions.probs, np.memmap)
+        assert any("remain on disk" in note for note in data.notes)
         probs[149_999] = 2.0
         save_npy(tmp_path, probs)
         with pytest.raises(cr.InvalidRowsError, match="row 149999 sums to 4"):
@@ -349,11 +349,11 @@ def test_memory_maps_are_checked_block_by_block(tmp_path: Path) -> None:
     with cr.memory_limit(2**20):
         tracemalloc.start()
         try:
-            found = cr.load(tmp_path / "big.npy")
+            data = cr.load(tmp_path / "big.npy")
             peak = tracemalloc.get_traced_memory()[1]
         finally:
             tracemalloc.stop()
-    assert len(found) == 2_000_000
+    assert len(data) == 2_000_000
     assert peak < 2**25  # half of the file; blocks of 2**20 numbers and what is computed from them
 
 
@@ -368,11 +368,11 @@ def test_mapped_logits_are_turned_in_blocks_and_only_where_they_fit(
     with cr.memory_limit(2**20):
         tracemalloc.start()
         try:
-            found = cr.load(tmp_path / "logits.npy", kind="logits")
+            data = cr.load(tmp_path / "logits.npy", kind="logits")
             peak = tracemalloc.get_traced_memory()[1]
         finally:
             tracemalloc.stop()
-        np.testing.assert_allclose(found.predictions.probs[-1, 0], np.e**2 / (np.e**2 + 7))
+        np.testing.assert_allclose(data.predictions.probs[-1, 0], np.e**2 / (np.e**2 + 7))
         assert peak < 64e6 + 2**26  # the probabilities in double precision, and blocks of 2**20 numbers
         monkeypatch.setattr("credibly.io.limits.machine_memory", lambda: 100 * 10**6)
         with pytest.raises(cr.FileError, match=r"`logits` must have probabilities that fit.*61.0 MiB"):
@@ -392,36 +392,36 @@ def test_corrupt_rows_of_a_file(any_data_dir: Path) -> None:
     with pytest.raises(cr.InvalidRowsError, match=said) as caught:
         cr.load(path, labels=labels)
     assert caught.value.rows == bad
-    found = cr.load(path, labels=labels, drop_invalid=True)
-    assert (len(found), found.dropped, len(found.labels)) == (n - len(bad), len(bad), n - len(bad))
-    np.testing.assert_array_equal(found.labels, np.delete(np.load(labels), bad))
+    data = cr.load(path, labels=labels, drop_invalid=True)
+    assert (len(data), data.dropped, len(data.labels)) == (n - len(bad), len(bad), n - len(bad))
+    np.testing.assert_array_equal(data.labels, np.delete(np.load(labels), bad))
 
 
 def test_an_ensemble_of_logits(any_data_dir: Path) -> None:
     path = any_data_dir / "snli" / "snli_dev_ensemble.npz"
-    found = cr.load(path)
+    data = cr.load(path)
     with np.load(path) as held:
         logits, labels = held["logits"], held["labels"]
-    assert (len(found), found.predictions.n_members, found.predictions.n_classes) == (len(labels), 5, 3)
+    assert (len(data), data.predictions.n_members, data.predictions.n_classes) == (len(labels), 5, 3)
     powers = np.exp(logits.astype(float))
     mean = (powers / powers.sum(axis=-1, keepdims=True)).mean(axis=1)
     expected = (mean.argmax(axis=1) == labels).mean()
-    assert float(cr.accuracy(found.predictions, found.labels)) == pytest.approx(expected, rel=1e-12)
+    assert float(cr.accuracy(data.predictions, data.labels)) == pytest.approx(expected, rel=1e-12)
 
 
 @pytest.mark.data
 def test_a_published_ensemble_of_logits(data_dir: Path) -> None:
-    found = cr.load(data_dir / "snli" / "snli_dev_ensemble.npz")
-    assert (len(found), found.predictions.n_members, found.predictions.n_classes) == (4921, 5, 3)
+    data = cr.load(data_dir / "snli" / "snli_dev_ensemble.npz")
+    assert (len(data), data.predictions.n_members, data.predictions.n_classes) == (4921, 5, 3)
     # README of the data: accuracy .9226
-    assert float(cr.accuracy(found.predictions, found.labels)) == pytest.approx(0.9226, abs=5e-5)
+    assert float(cr.accuracy(data.predictions, data.labels)) == pytest.approx(0.9226, abs=5e-5)
 
 
 def test_annotations(any_data_dir: Path) -> None:
-    found = cr.load(any_data_dir / "snli" / "chaosnli_snli.npz", labels="counts")
-    assert isinstance(found.labels, cr.LabelCounts)
-    assert set(found.labels.totals.tolist()) == {100}  # 100 annotators
-    assert found.classes in (("entailment", "neutral", "contradiction"), ("0", "1", "2"))
+    data = cr.load(any_data_dir / "snli" / "chaosnli_snli.npz", labels="counts")
+    assert isinstance(data.labels, cr.LabelCounts)
+    assert set(data.labels.totals.tolist()) == {100}  # 100 annotators
+    assert data.classes in (("entailment", "neutral", "contradiction"), ("0", "1", "2"))
 
 
 def test_no_row_would_be_left_is_no_advice(tmp_path: Path) -> None:
@@ -513,7 +513,7 @@ def test_a_rater_is_no_group_of_instances(tmp_path: Path) -> None:
 
 def test_a_dataset_shows_itself_in_a_line(tmp_path: Path) -> None:
     model, said = _annotations(tmp_path)
-    shown = repr(cr.load(model, labels=said))
-    assert shown.startswith("Dataset(Point(n=12, k=2, dtype=float64), labels: LabelCounts(n=12")
-    assert "classes: ['cat', 'dog'], ids, source: " in shown
+    text = repr(cr.load(model, labels=said))
+    assert text.startswith("Dataset(Point(n=12, k=2, dtype=float64), labels: LabelCounts(n=12")
+    assert "classes: ['cat', 'dog'], ids, source: " in text
     assert repr(cr.load(model)).split(", ")[3] == "labels: none"

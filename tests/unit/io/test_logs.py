@@ -20,7 +20,7 @@ ANSWERS = [0, 2, 3]
 def _lines(tmp_path: Path, records: list[Any], name: str = "run.jsonl") -> Path:
     path = tmp_path / name
     path.write_text(
-        "\n".join(json.dumps(one, ensure_ascii=False) for one in records) + "\n", encoding="utf-8"
+        "\n".join(json.dumps(record, ensure_ascii=False) for record in records) + "\n", encoding="utf-8"
     )
     return path
 
@@ -32,7 +32,7 @@ def _harness(at: int, shift: float = 0.0) -> dict[str, Any]:
         "doc": {"question": "q", "subject": "xyx"[at]},
         "target": str(ANSWERS[at]),
         "arguments": {f"gen_args_{j}": {"arg_0": "q", "arg_1": f" {'ab' * (j + 1)}"} for j in range(4)},
-        "resps": [[one] for one in pairs],
+        "resps": [[pair] for pair in pairs],
         "filtered_resps": pairs,
         "filter": "none",
         "acc": 1.0,
@@ -244,9 +244,9 @@ def test_an_evaluation_with_a_mask_is_finite(tmp_path: Path) -> None:
         records.append(
             {"options": list("abcd"[: len(probs)]), "answer": answer, "logprobs": np.log(probs).tolist()}
         )
-    found = cr.evaluate(cr.load(_lines(tmp_path, records)), rng=0, n_resamples=99)
-    assert found.headline.finding.word == "no conflict found"
-    assert math.isfinite(float(found.estimates["log_loss"]))
+    evaluation = cr.evaluate(cr.load(_lines(tmp_path, records)), rng=0, n_resamples=99)
+    assert evaluation.headline.finding.word == "no conflict found"
+    assert math.isfinite(float(evaluation.estimates["log_loss"]))
 
 
 OPTIONS = {"question": "q", "options": ["x", "y"], "answer": "y"}
@@ -287,7 +287,7 @@ NATURAL: list[tuple[dict[str, Any], list[float], int]] = [  # a record, its prob
      [0.25, 0.75], 0),
     ({"question": "q", "answer": ["Paris", "City of Light"], "prediction": "paris", "confidence": 0.3},
      [0.7, 0.3], 1),
-    ({"question": "q", "answer": "a", "samples": [{"text": one} for one in ("a", "A", "b", "a")]},
+    ({"question": "q", "answer": "a", "samples": [{"text": name} for name in ("a", "A", "b", "a")]},
      [0.25, 0.75], 1),
     ({"question": "q", "p_true": 0.3, "label": False}, [0.7, 0.3], 0),
 ]  # fmt: skip

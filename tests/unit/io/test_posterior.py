@@ -28,8 +28,8 @@ def groups() -> tuple:
 
 def test_real_draws_are_joint_replicates_of_the_bayesian_check(groups: tuple) -> None:
     predicted, observed, draws = groups
-    given = SimpleNamespace(posterior_predictive=predicted, observed_data=observed)  # as InferenceData
-    predictions, labels = cr.from_posterior_predictive(given)
+    output = SimpleNamespace(posterior_predictive=predicted, observed_data=observed)  # as InferenceData
+    predictions, labels = cr.from_posterior_predictive(output)
     assert isinstance(predictions, cr.Samples)
     assert predictions.values.shape == (N, CHAINS * DRAWS, 1)
     assert np.array_equal(labels, observed["height"].values)
@@ -144,9 +144,9 @@ def test_files_are_evaluated_checked_and_reported(kind: str, tmp_path: Path) -> 
     assert (members, len(data.predictions)) == (40, n)
     assert np.allclose(data.labels, seen)
     assert data.notes[0].startswith(f"'{name}' of '{group}'")
-    found = cr.evaluate(data, n_resamples=99, rng=0)
-    assert found.check is not None
-    found.report(tmp_path / "page.html")
+    evaluation = cr.evaluate(data, n_resamples=99, rng=0)
+    assert evaluation.check is not None
+    evaluation.report(tmp_path / "page.html")
     with xarray.open_datatree(path, engine="h5netcdf") as tree:
         predictions, labels = cr.from_posterior_predictive(tree)
     assert type(predictions) is type(data.predictions)
@@ -197,11 +197,11 @@ def test_observations_with_two_dimensions_are_one_instance_per_cell(whole: bool,
         posterior_predictive={"y": (("chain", "draw", "y_dim_2", "y_dim_3"), draws)},
         observed_data={"y": (("y_dim_0", "y_dim_1"), seen)},
     )
-    found = cr.load(path)
-    assert np.array_equal(found.labels, seen.ravel())
-    first = found.predictions.probs[:, 0, 1] if whole else found.predictions.values[:, 0, 0]
+    data = cr.load(path)
+    assert np.array_equal(data.labels, seen.ravel())
+    first = data.predictions.probs[:, 0, 1] if whole else data.predictions.values[:, 0, 0]
     assert np.array_equal(first, draws[0, 0].ravel())
-    assert any("every cell of y_dim_2 x y_dim_3 is one instance" in note for note in found.notes)
+    assert any("every cell of y_dim_2 x y_dim_3 is one instance" in note for note in data.notes)
 
 
 def test_only_probabilities_of_the_observed_classes_are_read_from_a_posterior() -> None:

@@ -45,13 +45,13 @@ def test_every_alias_beside_the_predictions_is_read_and_noted(name: str, tmp_pat
         "raters": np.ones((4, 3), int),
         "member_weights": np.array([0.3, 0.7]),
     }
-    given = {**tables, "soft_labels": np.full((4, 2), 0.5)}.get(name, np.zeros(4, int))
+    value = {**tables, "soft_labels": np.full((4, 2), 0.5)}.get(name, np.zeros(4, int))
     for alias in ROLES[name].aliases:
         probs = np.stack([PROBS, PROBS], axis=1) if name == "member_weights" else PROBS
-        np.savez(tmp_path / f"{alias}.npz", probs=probs, **{alias: given})
-        found = cr.load(tmp_path / f"{alias}.npz", n_raters=2 if name == "soft_labels" else None)
-        assert f"array {alias!r} is read as `{name}`" in found.notes
-        assert not any("not used" in note for note in found.notes)
+        np.savez(tmp_path / f"{alias}.npz", probs=probs, **{alias: value})
+        data = cr.load(tmp_path / f"{alias}.npz", n_raters=2 if name == "soft_labels" else None)
+        assert f"array {alias!r} is read as `{name}`" in data.notes
+        assert not any("not used" in note for note in data.notes)
 
 
 def test_only_arrays_over_instances_lose_rows() -> None:
@@ -66,9 +66,9 @@ def test_only_arrays_over_instances_lose_rows() -> None:
 def test_predicted_classes_and_row_numbers_are_no_labels(name: str, tmp_path: Path) -> None:
     probs = np.random.default_rng(0).dirichlet(np.ones(3), size=3)
     np.savez(tmp_path / "f.npz", probs=probs, **{name: np.array([0, 1, 2])})
-    found = cr.load(tmp_path / "f.npz")
-    assert found.labels is None
-    assert any(f"not used: {name}" in note for note in found.notes)
+    data = cr.load(tmp_path / "f.npz")
+    assert data.labels is None
+    assert any(f"not used: {name}" in note for note in data.notes)
 
 
 def test_the_logarithm_of_the_variance_gives_the_standard_deviation(tmp_path: Path) -> None:

@@ -73,9 +73,9 @@ def test_typed_formats_are_exact(name: str, extension: str, tmp_path: Path) -> N
         pytest.importorskip(NEEDED[extension], reason="needs an extra")
     predictions = PREDICTIONS[name]
     path = written(tmp_path / f"file{extension}", predictions, labels_for(predictions))
-    found = cr.load(path)
-    assert_same(found.predictions, predictions)
-    np.testing.assert_array_equal(found.labels, labels_for(predictions))
+    data = cr.load(path)
+    assert_same(data.predictions, predictions)
+    np.testing.assert_array_equal(data.labels, labels_for(predictions))
     # Without labels nothing but the file itself can tell the axes.
     alone = cr.load(written(tmp_path / f"alone{extension}", predictions))
     assert_same(alone.predictions, predictions)
@@ -86,9 +86,9 @@ def test_typed_formats_are_exact(name: str, extension: str, tmp_path: Path) -> N
 def test_netcdf_keeps_numbers_and_axes(name: str, tmp_path: Path) -> None:
     pytest.importorskip("xarray", reason="needs the xarray extra")
     predictions = PREDICTIONS[name]
-    found = cr.load(written(tmp_path / "file.nc", predictions, labels_for(predictions)))
-    assert_same(found.predictions, predictions, dtype=False)
-    np.testing.assert_array_equal(found.labels, labels_for(predictions))
+    data = cr.load(written(tmp_path / "file.nc", predictions, labels_for(predictions)))
+    assert_same(data.predictions, predictions, dtype=False)
+    np.testing.assert_array_equal(data.labels, labels_for(predictions))
 
 
 TEXT = [
@@ -101,17 +101,17 @@ TEXT = [
 def test_text_keeps_every_digit(name: str, extension: str, tmp_path: Path) -> None:
     predictions = PREDICTIONS[name]
     path = cr.save(tmp_path / f"table{extension}", predictions, labels_for(predictions))
-    found = cr.load(path)
-    assert_same(found.predictions, predictions)
-    np.testing.assert_array_equal(found.labels, labels_for(predictions))
+    data = cr.load(path)
+    assert_same(data.predictions, predictions)
+    np.testing.assert_array_equal(data.labels, labels_for(predictions))
 
 
 def test_npy_holds_probabilities_alone(tmp_path: Path) -> None:
     path = cr.save(tmp_path / "probs.npy", PREDICTIONS["point"])
     np.save(tmp_path / "labels.npy", np.arange(6) % 3)
-    found = cr.load(path, labels=tmp_path / "labels.npy")
-    assert_same(found.predictions, PREDICTIONS["point"])
-    np.testing.assert_array_equal(found.labels, np.arange(6) % 3)
+    data = cr.load(path, labels=tmp_path / "labels.npy")
+    assert_same(data.predictions, PREDICTIONS["point"])
+    np.testing.assert_array_equal(data.labels, np.arange(6) % 3)
 
 
 COUNTS = cr.LabelCounts(np.arange(18).reshape(6, 3))
@@ -123,12 +123,12 @@ def test_npy_puts_labels_into_a_second_file(name: str, labels: Any, tmp_path: Pa
     path = cr.save(tmp_path / "pred.npy", PREDICTIONS[name], labels)
     assert path == tmp_path / "pred.npy"
     assert {entry.name for entry in tmp_path.iterdir()} == {"pred.npy", "pred-labels.npy"}
-    found = cr.load(path, labels=tmp_path / "pred-labels.npy")
-    assert_same(found.predictions, PREDICTIONS[name])
+    data = cr.load(path, labels=tmp_path / "pred-labels.npy")
+    assert_same(data.predictions, PREDICTIONS[name])
     if labels is COUNTS:
-        np.testing.assert_array_equal(found.labels.counts, COUNTS.counts)
+        np.testing.assert_array_equal(data.labels.counts, COUNTS.counts)
     else:
-        np.testing.assert_array_equal(found.labels, labels)
+        np.testing.assert_array_equal(data.labels, labels)
 
 
 @pytest.mark.parametrize("taken", ["pred.npy", "pred-labels.npy"])
@@ -210,15 +210,15 @@ def test_everything_beside_the_predictions(extension: str, tmp_path: Path) -> No
         classes=("cat", "dog", "ünï"),
         meta=meta,
     )
-    found = cr.load(path)
-    np.testing.assert_array_equal(found.labels.counts, np.arange(18).reshape(6, 3) + 1)
-    np.testing.assert_array_equal(found.features, features)
-    assert found.groups.tolist() == ["a", "b"] * 3
-    np.testing.assert_array_equal(found.ids, np.arange(100, 106))
-    assert found.classes == ("cat", "dog", "ünï")
-    assert found.meta == meta
-    assert found.source == str(path)
-    assert found.dropped == 0
+    data = cr.load(path)
+    np.testing.assert_array_equal(data.labels.counts, np.arange(18).reshape(6, 3) + 1)
+    np.testing.assert_array_equal(data.features, features)
+    assert data.groups.tolist() == ["a", "b"] * 3
+    np.testing.assert_array_equal(data.ids, np.arange(100, 106))
+    assert data.classes == ("cat", "dog", "ünï")
+    assert data.meta == meta
+    assert data.source == str(path)
+    assert data.dropped == 0
 
 
 def test_csv_with_everything_a_table_can_hold(tmp_path: Path) -> None:
@@ -232,13 +232,13 @@ def test_csv_with_everything_a_table_can_hold(tmp_path: Path) -> None:
         ids=[f"image, {i}" for i in range(6)],  # the delimiter inside a cell
         classes=["cat", "dog", "cow"],
     )
-    found = cr.load(path)
-    assert_same(found.predictions, PREDICTIONS["ensemble"])
-    assert found.labels.tolist() == [0, 1, 2, 0, 1, 2]
-    np.testing.assert_array_equal(found.features, features)
-    assert found.groups.tolist() == list("aabbcc")
-    assert found.ids.tolist() == [f"image, {i}" for i in range(6)]
-    assert found.classes == ("cat", "dog", "cow")
+    data = cr.load(path)
+    assert_same(data.predictions, PREDICTIONS["ensemble"])
+    assert data.labels.tolist() == [0, 1, 2, 0, 1, 2]
+    np.testing.assert_array_equal(data.features, features)
+    assert data.groups.tolist() == list("aabbcc")
+    assert data.ids.tolist() == [f"image, {i}" for i in range(6)]
+    assert data.classes == ("cat", "dog", "cow")
 
 
 def test_equal_records_give_equal_bytes_and_digests(tmp_path: Path) -> None:
@@ -268,8 +268,8 @@ def test_formats_that_are_only_read(extension: str, tmp_path: Path) -> None:
 def test_torch_predictions_are_saved_from_their_device(tmp_path: Path) -> None:
     torch = pytest.importorskip("torch", reason="needs the torch extra")
     predictions = cr.Point(torch.tensor([[0.25, 0.75], [0.5, 0.5]], dtype=torch.float64))
-    found = cr.load(cr.save(tmp_path / "file.npz", predictions, torch.tensor([0, 1])))
-    np.testing.assert_array_equal(found.predictions.probs, [[0.25, 0.75], [0.5, 0.5]])
+    data = cr.load(cr.save(tmp_path / "file.npz", predictions, torch.tensor([0, 1])))
+    np.testing.assert_array_equal(data.predictions.probs, [[0.25, 0.75], [0.5, 0.5]])
 
 
 def test_save_checks_before_it_writes(tmp_path: Path) -> None:
@@ -306,13 +306,13 @@ ATTRIBUTES = {"age": np.array([31, 45, 62, 28]), "site": np.array(["A", "B", "A"
 def test_several_attributes_come_back(tmp_path, form: str) -> None:
     probs = np.array([[0.7, 0.3], [0.2, 0.8], [0.5, 0.5], [0.9, 0.1]])
     path = written(tmp_path / f"four{form}", probs, [0, 1, 1, 0], groups=ATTRIBUTES, clusters=[1, 1, 2, 2])
-    found = cr.load(path, groups=["site", "age"])
-    assert list(found.groups) == ["site", "age"]
-    assert found.groups["age"].tolist() == [31, 45, 62, 28]
-    assert found.groups["site"].tolist() == ["A", "B", "A", "C"]
-    assert found.labels.tolist() == [0, 1, 1, 0]
-    assert found.clusters.tolist() == [1, 1, 2, 2]
-    assert found.predictions.probs == pytest.approx(probs)
+    data = cr.load(path, groups=["site", "age"])
+    assert list(data.groups) == ["site", "age"]
+    assert data.groups["age"].tolist() == [31, 45, 62, 28]
+    assert data.groups["site"].tolist() == ["A", "B", "A", "C"]
+    assert data.labels.tolist() == [0, 1, 1, 0]
+    assert data.clusters.tolist() == [1, 1, 2, 2]
+    assert data.predictions.probs == pytest.approx(probs)
 
 
 def test_attributes_of_members_stand_beside_every_line(tmp_path) -> None:
@@ -327,9 +327,9 @@ def test_attributes_with_gaps_and_dates_are_text(tmp_path) -> None:
         "ward": np.array([None, "x"]),
     }
     path = cr.save(tmp_path / "two.npz", [[0.7, 0.3], [0.2, 0.8]], [0, 1], groups=given)
-    found = cr.load(path, groups=["seen", "ward"]).groups
-    assert found["seen"].tolist() == ["2021-03-04", "2022-05-06"]
-    assert found["ward"].tolist() == ["", "x"]
+    groups = cr.load(path, groups=["seen", "ward"]).groups
+    assert groups["seen"].tolist() == ["2021-03-04", "2022-05-06"]
+    assert groups["ward"].tolist() == ["", "x"]
 
 
 def test_an_attribute_has_a_name_of_its_own(tmp_path) -> None:
@@ -349,10 +349,10 @@ def test_a_dataset_is_saved_with_all_that_belongs_to_it(tmp_path: Path, form: st
         clusters=np.array([7, 8]),
         classes=("cat", "dog"),
     )
-    found = cr.load(cr.save(tmp_path / f"two.{form}", rows), groups=["site"])
-    assert found.labels.tolist() == [0, 1]
-    assert found.classes == ("cat", "dog")
-    assert (found.groups["site"].tolist(), found.ids.tolist(), found.clusters.tolist()) == (
+    data = cr.load(cr.save(tmp_path / f"two.{form}", rows), groups=["site"])
+    assert data.labels.tolist() == [0, 1]
+    assert data.classes == ("cat", "dog")
+    assert (data.groups["site"].tolist(), data.ids.tolist(), data.clusters.tolist()) == (
         ["u", "v"],
         ["NA", "b"],
         [7, 8],
@@ -370,9 +370,9 @@ def test_a_dataset_with_weights_is_refused_because_files_hold_none(tmp_path: Pat
 @pytest.mark.parametrize("extension", ["csv", "npz"])
 def test_whole_numbers_name_the_same_classes_in_every_format(tmp_path: Path, extension: str) -> None:
     probs, classes = np.array([[0.7, 0.2, 0.1], [0.2, 0.7, 0.1]]), ["2", "1", "0"]
-    found = cr.load(cr.save(tmp_path / f"two.{extension}", probs, [2, 0], classes=classes))
+    data = cr.load(cr.save(tmp_path / f"two.{extension}", probs, [2, 0], classes=classes))
     # class 2 is the first column: .7 in row 0; class 0 the last: .1 in row 1
-    assert found.predictions.probs[[0, 1], found.labels].tolist() == [0.7, 0.1]
+    assert data.predictions.probs[[0, 1], data.labels].tolist() == [0.7, 0.1]
 
 
 @pytest.mark.parametrize(
@@ -396,8 +396,8 @@ def test_csv_refuses_names_that_it_would_not_give_back(
 
 def test_attributes_of_members_come_back_one_per_instance(tmp_path: Path) -> None:
     members, days = simplex(4, 2, 3), {"day": np.array(list("abab")), "age": np.arange(4) / 2}
-    found = cr.load(cr.save(tmp_path / "four.csv", cr.Ensemble(members), groups=days), groups=["day", "age"])
-    assert {name: column.tolist() for name, column in found.groups.items()} == {
+    data = cr.load(cr.save(tmp_path / "four.csv", cr.Ensemble(members), groups=days), groups=["day", "age"])
+    assert {name: column.tolist() for name, column in data.groups.items()} == {
         name: column.tolist() for name, column in days.items()
     }
-    np.testing.assert_array_equal(found.predictions.probs, members)
+    np.testing.assert_array_equal(data.predictions.probs, members)

@@ -35,10 +35,10 @@ def write(folder: Path, text: str, name: str = "table.csv") -> Path:
     ],
 )
 def test_delimiter_and_header_are_found_and_echoed(text: str, echo: str, tmp_path: Path) -> None:
-    found = cr.load(write(tmp_path, text))
-    np.testing.assert_array_equal(found.predictions.probs, PROBS)
-    assert found.labels.tolist() == [1, 0, 0]
-    assert any(echo in note for note in found.notes)
+    data = cr.load(write(tmp_path, text))
+    np.testing.assert_array_equal(data.predictions.probs, PROBS)
+    assert data.labels.tolist() == [1, 0, 0]
+    assert any(echo in note for note in data.notes)
 
 
 @pytest.mark.parametrize(
@@ -49,17 +49,17 @@ def test_delimiter_and_header_are_found_and_echoed(text: str, echo: str, tmp_pat
     ],
 )
 def test_headerless_space_separated_csv_with_a_label(text: str, where: str, tmp_path: Path) -> None:
-    found = cr.load(write(tmp_path, text))
-    assert found.labels.tolist() == [1, 0, 2]
-    np.testing.assert_array_equal(found.predictions.probs, [[0.25, 0.75, 0], [0.5, 0.25, 0.25], [0, 0, 1]])
-    assert any("space-separated text with no header" in note for note in found.notes)
-    assert any(f"the {where} of 4 columns is read as the label" in note for note in found.notes)
+    data = cr.load(write(tmp_path, text))
+    assert data.labels.tolist() == [1, 0, 2]
+    np.testing.assert_array_equal(data.predictions.probs, [[0.25, 0.75, 0], [0.5, 0.25, 0.25], [0, 0, 1]])
+    assert any("space-separated text with no header" in note for note in data.notes)
+    assert any(f"the {where} of 4 columns is read as the label" in note for note in data.notes)
 
 
 def test_headerless_without_a_label(tmp_path: Path) -> None:
-    found = cr.load(write(tmp_path, "0.25 0.75\n0.5 0.5\n"), labels=write(tmp_path, "1\n0\n", "y.csv"))
-    assert found.labels.tolist() == [1, 0]
-    np.testing.assert_array_equal(found.predictions.probs, [[0.25, 0.75], [0.5, 0.5]])
+    data = cr.load(write(tmp_path, "0.25 0.75\n0.5 0.5\n"), labels=write(tmp_path, "1\n0\n", "y.csv"))
+    assert data.labels.tolist() == [1, 0]
+    np.testing.assert_array_equal(data.predictions.probs, [[0.25, 0.75], [0.5, 0.5]])
 
 
 def test_headerless_columns_of_something_else_are_explained(tmp_path: Path) -> None:
@@ -68,9 +68,9 @@ def test_headerless_columns_of_something_else_are_explained(tmp_path: Path) -> N
 
 
 def test_the_header_pandas_writes_for_bare_arrays(tmp_path: Path) -> None:
-    found = cr.load(write(tmp_path, ",0,1\n0,0.25,0.75\n1,0.5,0.5\n"))
-    np.testing.assert_array_equal(found.predictions.probs, [[0.25, 0.75], [0.5, 0.5]])
-    assert found.ids.tolist() == [0, 1]
+    data = cr.load(write(tmp_path, ",0,1\n0,0.25,0.75\n1,0.5,0.5\n"))
+    np.testing.assert_array_equal(data.predictions.probs, [[0.25, 0.75], [0.5, 0.5]])
+    assert data.ids.tolist() == [0, 1]
     counted = cr.load(write(tmp_path, "0,1\n0.25,0.75\n0.5,0.5\n"))
     assert len(counted) == 2
     hard = cr.load(write(tmp_path, "0,1\n1,0\n"))
@@ -87,15 +87,15 @@ def test_class_names_in_columns_and_labels(tmp_path: Path) -> None:
 
 
 def test_classes_numbered_from_one_are_matched_by_number(tmp_path: Path) -> None:
-    found = cr.load(write(tmp_path, "p_1,p_2,label\n0.25,0.75,2\n0.5,0.5,1\n"))
-    assert found.classes == ("1", "2")
-    assert found.labels.tolist() == [1, 0]
-    assert any("numbered from 1" in note for note in found.notes)
+    data = cr.load(write(tmp_path, "p_1,p_2,label\n0.25,0.75,2\n0.5,0.5,1\n"))
+    assert data.classes == ("1", "2")
+    assert data.labels.tolist() == [1, 0]
+    assert any("numbered from 1" in note for note in data.notes)
 
 
 def test_columns_come_in_the_order_of_their_numbers(tmp_path: Path) -> None:
-    found = cr.load(write(tmp_path, "p_1,label,p_0\n0.75,1,0.25\n0.5,0,0.5\n"))
-    np.testing.assert_array_equal(found.predictions.probs, [[0.25, 0.75], [0.5, 0.5]])
+    data = cr.load(write(tmp_path, "p_1,label,p_0\n0.75,1,0.25\n0.5,0,0.5\n"))
+    np.testing.assert_array_equal(data.predictions.probs, [[0.25, 0.75], [0.5, 0.5]])
     ten = ",".join(f"p_{j}" for j in range(11))
     row = ",".join(str(j / 55) for j in range(11))  # 0 + 1 + ... + 10 = 55
     np.testing.assert_array_equal(
@@ -122,8 +122,8 @@ def test_prefixes_tell_the_kind(text: str, made: type, tmp_path: Path) -> None:
 
 
 def test_columns_of_one_class_stay_together(tmp_path: Path) -> None:
-    found = cr.load(write(tmp_path, "lower_a,lower_b,upper_b,upper_a\n0.1,0.2,0.9,0.8\n"))
-    np.testing.assert_array_equal(found.predictions.upper, [[0.8, 0.9]])
+    data = cr.load(write(tmp_path, "lower_a,lower_b,upper_b,upper_a\n0.1,0.2,0.9,0.8\n"))
+    np.testing.assert_array_equal(data.predictions.upper, [[0.8, 0.9]])
     quantiles = cr.load(write(tmp_path, "q_0.9,q_0.1,y\n3,1,2\n")).predictions
     np.testing.assert_array_equal(quantiles.values, [[1, 3]])
     np.testing.assert_array_equal(quantiles.levels, [0.1, 0.9])
@@ -131,29 +131,29 @@ def test_columns_of_one_class_stay_together(tmp_path: Path) -> None:
 
 def test_label_counts_beside_probabilities(tmp_path: Path) -> None:
     text = "p_cat,p_dog,count_dog,count_cat\n0.25,0.75,3,1\n"
-    found = cr.load(write(tmp_path, text))
-    np.testing.assert_array_equal(found.labels.counts, [[1, 3]])
+    data = cr.load(write(tmp_path, text))
+    np.testing.assert_array_equal(data.labels.counts, [[1, 3]])
 
 
 LONG = "id,member,label,p_0,p_1\na,x,1,0.25,0.75\na,z,1,0.5,0.5\nb,x,0,1,0\nb,z,0,0.75,0.25\n"
 
 
 def test_one_row_per_member(tmp_path: Path) -> None:
-    found = cr.load(write(tmp_path, LONG))
+    data = cr.load(write(tmp_path, LONG))
     np.testing.assert_array_equal(
-        found.predictions.probs, [[[0.25, 0.75], [0.5, 0.5]], [[1, 0], [0.75, 0.25]]]
+        data.predictions.probs, [[[0.25, 0.75], [0.5, 0.5]], [[1, 0], [0.75, 0.25]]]
     )
-    assert found.ids.tolist() == ["a", "b"]
-    assert found.labels.tolist() == [1, 0]
-    assert any("2 members: x, z" in note for note in found.notes)
+    assert data.ids.tolist() == ["a", "b"]
+    assert data.labels.tolist() == [1, 0]
+    assert any("2 members: x, z" in note for note in data.notes)
 
 
 def test_one_row_per_class(tmp_path: Path) -> None:
     text = "id,class,p,label\n7,cat,0.25,dog\n7,dog,0.75,dog\n9,dog,0.5,cat\n9,cat,0.5,cat\n"
-    found = cr.load(write(tmp_path, text))
-    assert found.classes == ("cat", "dog")
-    np.testing.assert_array_equal(found.predictions.probs, [[0.25, 0.75], [0.5, 0.5]])
-    assert found.labels.tolist() == [1, 0]
+    data = cr.load(write(tmp_path, text))
+    assert data.classes == ("cat", "dog")
+    np.testing.assert_array_equal(data.predictions.probs, [[0.25, 0.75], [0.5, 0.5]])
+    assert data.labels.tolist() == [1, 0]
 
 
 def test_one_row_per_member_and_class(tmp_path: Path) -> None:
@@ -163,9 +163,9 @@ def test_one_row_per_member_and_class(tmp_path: Path) -> None:
         for m, probs in enumerate(members)
         for c, p in enumerate(probs)
     ]
-    found = cr.load(write(tmp_path, "\n".join(["id,member,class,prob", *rows])))
+    data = cr.load(write(tmp_path, "\n".join(["id,member,class,prob", *rows])))
     np.testing.assert_array_equal(
-        found.predictions.probs, [[[0.25, 0.75], [0.5, 0.5]], [[1, 0], [0.75, 0.25]]]
+        data.predictions.probs, [[[0.25, 0.75], [0.5, 0.5]], [[1, 0], [0.75, 0.25]]]
     )
 
 
@@ -230,13 +230,13 @@ def test_a_missing_label_is_a_row_to_drop(tmp_path: Path) -> None:
 
 
 def test_text_columns_are_left_alone_and_noted(tmp_path: Path) -> None:
-    found = cr.load(write(tmp_path, "remark,p_0,p_1\nblurred,0.5,0.5\nsharp,1,0\n"))
-    assert any("not used: columns remark" in note for note in found.notes)
+    data = cr.load(write(tmp_path, "remark,p_0,p_1\nblurred,0.5,0.5\nsharp,1,0\n"))
+    assert any("not used: columns remark" in note for note in data.notes)
 
 
 def test_leading_zeros_are_names(tmp_path: Path) -> None:
-    found = cr.load(write(tmp_path, "id,p_0,p_1\n007,0.5,0.5\n008,1,0\n"))
-    assert found.ids.tolist() == ["007", "008"]
+    data = cr.load(write(tmp_path, "id,p_0,p_1\n007,0.5,0.5\n008,1,0\n"))
+    assert data.ids.tolist() == ["007", "008"]
 
 
 def test_text_above_the_limit_is_not_parsed(tmp_path: Path) -> None:
@@ -282,15 +282,15 @@ def test_tables_in_memory(library: str) -> None:
     module = pytest.importorskip(library)
     columns = {"p_cat": [0.25, 0.5], "p_dog": [0.75, 0.5], "label": ["dog", "cat"], "x_0": [1.5, 2.5]}
     frame = module.table(columns) if library == "pyarrow" else module.DataFrame(columns)
-    found = cr.load(frame)
-    np.testing.assert_array_equal(found.predictions.probs, [[0.25, 0.75], [0.5, 0.5]])
-    assert found.labels.tolist() == [1, 0]
-    assert found.classes == ("cat", "dog")
-    np.testing.assert_array_equal(found.features, [[1.5], [2.5]])
-    assert found.source.startswith(f"<{library}.")
+    data = cr.load(frame)
+    np.testing.assert_array_equal(data.predictions.probs, [[0.25, 0.75], [0.5, 0.5]])
+    assert data.labels.tolist() == [1, 0]
+    assert data.classes == ("cat", "dog")
+    np.testing.assert_array_equal(data.features, [[1.5], [2.5]])
+    assert data.source.startswith(f"<{library}.")
     changed = dict(columns, label=["cat", "cat"])
     other = module.table(changed) if library == "pyarrow" else module.DataFrame(changed)
-    assert cr.load(other).digest != found.digest
+    assert cr.load(other).digest != data.digest
 
 
 @pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
@@ -301,8 +301,8 @@ def test_dates_of_a_table_are_text(library: str, tmp_path: Path) -> None:
     columns = {"mean": [0.5, 1.5, 2.5], "std": [1.0, 1.0, 1.0], "y": [0.0, 1.0, 2.0], "day": days}
     frame = module.table(columns) if library == "pyarrow" else module.DataFrame(columns)
     assert any("not used: columns day" in note for note in cr.load(frame).notes)
-    found = cr.load(frame, clusters="day")
-    assert len(set(np.asarray(found.clusters).tolist())) == 3  # two days, and one that is not there
+    data = cr.load(frame, clusters="day")
+    assert len(set(np.asarray(data.clusters).tolist())) == 3  # two days, and one that is not there
     if library == "pandas":
         frame.to_parquet(tmp_path / "panel.parquet")
         assert (

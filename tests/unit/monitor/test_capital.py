@@ -29,7 +29,7 @@ def slow(ratios: np.ndarray) -> float:
         leaves, back = (1 - kept**LEAVING) * w[0], 1 - kept**RETURNING
         bets = w[1:]
         w = [w[0] - leaves + back * sum(bets)] + [
-            (1 - back) * one + leaves * share for one, share in zip(bets, PRIOR, strict=True)
+            (1 - back) * bet + leaves * share for bet, share in zip(bets, PRIOR, strict=True)
         ]
         t += len(paid)
     return capital

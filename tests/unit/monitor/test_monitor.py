@@ -258,12 +258,12 @@ def test_the_group_with_the_fault_is_found() -> None:
         wrong, sharp = stream(200, 0.5, seed=100 + seed)
         groups = np.append(rng.choice(["a", "b", "c"], 600), ["d"] * 200)
         monitor.update(np.vstack([probs, wrong]), np.append(labels, sharp), groups=groups)
-    found = {one.name: one.alarm for one in monitor.groups}
+    found = {group.name: group.alarm for group in monitor.groups}
     assert found == {"a": False, "b": False, "c": False, "d": True}
     assert monitor.groups[0].name == "d"
     assert monitor.groups[0].n == 4000
     assert monitor.alarm
-    assert sum(one.weight for one in monitor.groups) <= 1.0
+    assert sum(group.weight for group in monitor.groups) <= 1.0
 
 
 def test_an_alarm_of_a_group_names_the_group_and_its_onset() -> None:
@@ -290,10 +290,10 @@ def test_groups_that_come_later_keep_the_weights_below_1() -> None:
         before = monitor.evalue
         monitor.update(probs, labels, groups={"site": [number] * 40, "all": ["x"] * 40})
         assert 0.2 * before < monitor.evalue < 5 * before  # a new group changes nothing by itself
-    weights = [one.weight for one in monitor.groups]
+    weights = [group.weight for group in monitor.groups]
     assert len(weights) == 13
     assert sum(weights) <= 1.0
-    assert {one.name for one in monitor.groups} >= {"all=x", "site=11"}
+    assert {group.name for group in monitor.groups} >= {"all=x", "site=11"}
 
 
 def test_impossible_labels_raise_the_alarm_and_say_so() -> None:

@@ -51,8 +51,8 @@ def test_what_sets_hold_in_parts() -> None:
     members[40:60] = [False, True]  # and 20 of one class that miss
     groups = np.where(np.arange(100) < 60, "a", "b")
     sets = cr.PredictionSets(members, 0.9)
-    found = cr.hypotests.set_coverage(sets, labels, groups=groups, n_resamples=99, rng=0)
-    picture = claims(found)
+    coverage = cr.hypotests.set_coverage(sets, labels, groups=groups, n_resamples=99, rng=0)
+    picture = claims(coverage)
     assert picture.columns["part"] == ["all", "size 1", "size 2", "group a", "group b"]
     assert picture.columns["n"] == [100, 60, 40, 60, 40]
     assert picture.columns["held"] == pytest.approx([0.8, 40 / 60, 1.0, 40 / 60, 1.0])
@@ -62,7 +62,7 @@ def test_what_sets_hold_in_parts() -> None:
         picture.finding
         == "90 % sets contain 80.0 % of 100 labels; the intervals of 4 of 4 parts miss the claim."
     )
-    ax = found.plot()
+    ax = coverage.plot()
     assert ax.get_xlabel() == "share of labels covered"
     assert [label.get_text() for label in ax.get_yticklabels()][1] == "size 1 (n = 60)"
     lines = {line.get_label(): line.get_xdata() for line in ax.get_lines()}

@@ -90,7 +90,7 @@ def test_marks_on_the_axes_are_the_data() -> None:
     region = next(patch for patch in ax.patches if patch.get_label() == "acceptance region")
     assert region.get_extents().transformed(ax.transData.inverted()).x1 == pytest.approx(0.4)
     inside = null(result(np.linspace(0.1, 0.3, 50), observed=0.2)).draw()
-    assert next(one for one in inside.get_lines() if one.get_label() == "observed 0.2").get_marker() == "o"
+    assert next(line for line in inside.get_lines() if line.get_label() == "observed 0.2").get_marker() == "o"
 
 
 def test_an_infinite_observation_is_written_out() -> None:

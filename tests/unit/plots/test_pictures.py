@@ -133,7 +133,7 @@ def test_of_several_pictures_one_is_the_default() -> None:
 def test_what_a_picture_needs_is_said() -> None:
     @draws(Steps, "above")
     def above(result: Steps, least: float) -> Picture:
-        return Picture("Above", f"{sum(one > least for one in result.heights)} steps.", {}, [])
+        return Picture("Above", f"{sum(height > least for height in result.heights)} steps.", {}, [])
 
     try:
         assert picture(STEPS).title == "Steps"  # the other picture needs an option
@@ -247,7 +247,7 @@ def test_the_whole_figure_of_axes_on_a_part_of_it() -> None:
 def test_an_evaluation_is_the_picture_of_its_first_part() -> None:
     probs = np.random.default_rng(0).dirichlet(np.ones(3), size=60)
     labels = (np.random.default_rng(1).random((60, 1)) > probs.cumsum(axis=1)).sum(axis=1)
-    found = cr.evaluate(probs, labels, tests=False)
-    part = next(part for name in found.drawn_as if (part := getattr(found, name)) is not None)
-    assert picture(found).finding == picture(part).finding
-    assert len(picture(found).table().rows) == len(picture(part).table().rows)
+    evaluation = cr.evaluate(probs, labels, tests=False)
+    part = next(part for name in evaluation.drawn_as if (part := getattr(evaluation, name)) is not None)
+    assert picture(evaluation).finding == picture(part).finding
+    assert len(picture(evaluation).table().rows) == len(picture(part).table().rows)

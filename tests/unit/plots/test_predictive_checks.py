@@ -55,8 +55,8 @@ def test_the_strip_puts_every_value_on_the_scale_of_its_region(check: cr.results
 
 def dots_of(strip) -> dict[int, tuple[str, float]]:
     """Return role and place of the observed value of every line, by its height."""
-    dots = [one for one in strip.marks if one.form == "dots"]
-    return {int(y): (one.role, float(x)) for one in dots for x, y in zip(*one.data, strict=True)}
+    dots = [mark for mark in strip.marks if mark.form == "dots"]
+    return {int(y): (dot.role, float(x)) for dot in dots for x, y in zip(*dot.data, strict=True)}
 
 
 def test_regions_without_ends_or_width_still_have_a_place(check: cr.results.PredictiveCheck) -> None:
@@ -100,10 +100,10 @@ def test_very_many_members_share_layers() -> None:
     """200 layers were 140 kB of a page that promises to stay under 500."""
     rng = np.random.default_rng(0)
     members = cr.Ensemble(rng.dirichlet(np.ones(3), size=(40, 200)), member_axis=1)
-    found = cr.predictive_check(
+    check = cr.predictive_check(
         members, rng.integers(3, size=40), statistics=["accuracy"], n_resamples=399, rng=0
     )
-    picture = check_members(found)
+    picture = check_members(check)
     ax = picture.draw()
     assert len(ax.patches) <= 40
     assert sum(len(patch.get_path().vertices) // 5 for patch in ax.patches) < 400
@@ -114,10 +114,10 @@ def test_very_many_members_share_layers() -> None:
 def test_groups_that_cannot_tell_take_few_bytes() -> None:
     rng = np.random.default_rng(0)
     members, labels = rng.dirichlet(np.ones(3), size=(40, 4)), rng.integers(0, 3, size=40)
-    found = cr.predictive_check(
+    check = cr.predictive_check(
         members, labels, statistics=["accuracy"], groups=np.arange(40) % 2, n_resamples=9, rng=0
     )
-    ax = check_groups(found, "accuracy").draw()
+    ax = check_groups(check, "accuracy").draw()
     assert all(patch.get_hatch() for patch in ax.patches)  # nine replicates reject nothing
     assert len(svg_text(ax.figure)) < 40_000  # type: ignore[arg-type]  # dots are 94 kB of circles
 
@@ -128,13 +128,13 @@ def test_the_grid_of_groups(check: cr.results.PredictiveCheck) -> None:
     results = [check.independent.groups[name]["log_loss"] for name in named]
     assert grid.columns["group"] == [name.replace(" / ", " ") for name in named]
     assert grid.columns["adjusted p"] == [result.deciding_pvalue for result in results]
-    boxes = [one.data for one in grid.marks if one.form == "boxes"]
+    boxes = [mark.data for mark in grid.marks if mark.form == "boxes"]
     assert [(box[2][0], box[0][0]) for box in boxes] == [
         (row - 0.5, column - 0.5) for row in range(2) for column in range(3)
     ]
     ax = grid.draw()
     hatched = sum(bool(patch.get_hatch()) for patch in ax.patches)
-    assert hatched == sum(one.verdict() != "no conflict found" for one in results)
+    assert hatched == sum(result.verdict() != "no conflict found" for result in results)
     assert len(grid.table().rows) == 6
     with pytest.raises(cr.UnsupportedError, match="grouping factors"):
         check_groups(
@@ -145,8 +145,8 @@ def test_the_grid_of_groups(check: cr.results.PredictiveCheck) -> None:
 
 def test_one_factor_is_one_column_and_missing_groups_stay_empty(check: cr.results.PredictiveCheck) -> None:
     members = np.random.default_rng(0).dirichlet(np.ones(2), size=(20, 3))
-    one = cr.predictive_check(members, np.zeros(20, int), groups=np.arange(20) % 2, n_resamples=19, rng=0)
-    assert check_groups(one, "accuracy").columns["group"] == ["0", "1"]
+    checked = cr.predictive_check(members, np.zeros(20, int), groups=np.arange(20) % 2, n_resamples=19, rng=0)
+    assert check_groups(checked, "accuracy").columns["group"] == ["0", "1"]
     two = {"a": np.array([0, 0, 1] * 6 + [0, 0]), "b": np.array([0, 1, 0] * 6 + [0, 1])}
     crossed = cr.predictive_check(members, np.zeros(20, int), groups=two, n_resamples=19, rng=0)
     grid = check_groups(crossed, "accuracy")
@@ -158,7 +158,7 @@ def test_power_curves(check: cr.results.PredictiveCheck) -> None:
     curve = check.power(grid=[0.2, 1.0, 5.0], n_repeats=20)
     picture = power(curve, "independent")
     assert picture.table().columns == ("temperature", "Accuracy", "Log loss")
-    line = next(one for one in picture.draw().lines if one.get_label() == "Log loss")
+    line = next(line for line in picture.draw().lines if line.get_label() == "Log loss")
     assert np.array_equal(line.get_ydata(), curve.power["independent"]["log_loss"])
     assert "Detected with power 0.8" in picture.finding
     ax = power(curve).draw()

@@ -55,8 +55,8 @@ def test_axes_grow_with_the_models_on_them(data) -> None:
     apart = [near.plot().get_xlim()[1], far.plot().get_xlim()[1]]
     for parts in ((near, far), (far, near)):
         ax = Figure().add_subplot()
-        for place, one in enumerate(parts):
-            one.plot(ax, label=f"model {place}")
+        for place, part in enumerate(parts):
+            part.plot(ax, label=f"model {place}")
         assert ax.get_xlim()[1] == pytest.approx(max(apart))
         arcs = [line.get_xdata()[0] for line in ax.lines if len(line.get_xdata()) == 60]
         assert max(arcs) > ax.get_xlim()[1]  # those of the first model reach the last
@@ -99,6 +99,6 @@ def test_small_multiples_have_no_words(data) -> None:
 
 def test_bins_without_a_band_are_refused(data) -> None:
     probs, counts = data
-    own = cr.raters.rater_statistic(lambda labels: labels[0] == labels[1], order=2, name="same")
+    estimate = cr.raters.rater_statistic(lambda labels: labels[0] == labels[1], order=2, name="same")
     with pytest.raises(cr.UnsupportedError, match="needs the sampling error of the raters"):
-        disagreement(cr.raters.decompose_disagreement(probs, counts, statistic=own))
+        disagreement(cr.raters.decompose_disagreement(probs, counts, statistic=estimate))

@@ -51,9 +51,9 @@ def test_data_hold_the_filled_bins_only() -> None:
 def test_error_is_the_binned_error_of_the_statistic() -> None:
     rng = np.random.default_rng(0)
     probs, labels = rng.dirichlet(np.ones(3), size=80), rng.integers(0, 3, size=80)
-    found = cr.reliability_curve(probs, labels, level=None)
-    assert mean_gap(found) == pytest.approx(cr.confidence_ece(probs, labels).value, abs=1e-12)
-    assert reliability(found).columns["instances"].sum() == 80
+    curve = cr.reliability_curve(probs, labels, level=None)
+    assert mean_gap(curve) == pytest.approx(cr.confidence_ece(probs, labels).value, abs=1e-12)
+    assert reliability(curve).columns["instances"].sum() == 80
 
 
 def test_finding_names_bins_band_and_the_weightiest_gap() -> None:
@@ -88,8 +88,8 @@ def test_marks_on_the_axes_are_the_data() -> None:
 
 def test_a_band_without_height_is_drawn_between_0_and_1() -> None:
     # certain and always right: every draw shows a frequency of 1
-    found = cr.reliability_curve([[1.0, 0.0]] * 20, [0] * 20, n_resamples=19, rng=0)
-    ax = reliability(found).draw()
+    curve = cr.reliability_curve([[1.0, 0.0]] * 20, [0] * 20, n_resamples=19, rng=0)
+    ax = reliability(curve).draw()
     band = next(patch for patch in ax.patches if "95 %" in str(patch.get_label()))
     heights = band.get_path().vertices[:, 1]
     assert (heights.min(), heights.max()) == (pytest.approx(0.994), 1.0)
@@ -122,9 +122,9 @@ def test_a_band_is_left_out_where_there_is_none() -> None:
 def test_class_names_are_text_not_formulas() -> None:
     ax = reliability(curve(r"class $\frac{$ with a name that goes on and on")).draw()
     ax.figure.savefig(io.BytesIO())  # type: ignore[union-attr]  # a formula would be parsed here, and fail
-    shown = ax.get_title(loc="left")
-    assert len(shown) == 28
-    assert shown.startswith(r"class $\frac{$")
+    title = ax.get_title(loc="left")
+    assert len(title) == 28
+    assert title.startswith(r"class $\frac{$")
     assert reliability(curve("class a\x00b")).draw().get_title(loc="left") == "class a\ufffdb"
 
 

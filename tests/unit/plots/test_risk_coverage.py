@@ -48,7 +48,7 @@ def test_lines_lie_on_given_axes() -> None:
     assert risk_coverage({"confidence": CURVE, "chance": OTHER}).draw(ax) is ax
     labels = ax.get_legend_handles_labels()[1]
     assert labels == ["best possible order", "what the model expects", "by confidence", "by chance"]
-    line = next(one for one in ax.lines if one.get_label() == "by chance")
+    line = next(line for line in ax.lines if line.get_label() == "by chance")
     assert np.array_equal(line.get_ydata(), OTHER.risk)
     assert risk_coverage(CURVE).draw().get_figure() is not None
 

@@ -34,8 +34,10 @@ def test_lines_and_crossings() -> None:
     assert tuple(picture.columns["model"]) == TOY.order(3.0)
     assert picture.columns["model"][0] == "D"
     assert picture.columns["score at 3"] == pytest.approx(TOY.at(3.0).scores)
-    others, leaders = (one.data[0] for one in picture.marks if one.form == "dots")
-    assert sorted([*others, *leaders]) == pytest.approx(sorted(one.tradeoff for one in TOY.crossings))
+    others, leaders = (mark.data[0] for mark in picture.marks if mark.form == "dots")
+    assert sorted([*others, *leaders]) == pytest.approx(
+        sorted(crossing.tradeoff for crossing in TOY.crossings)
+    )
     assert len(leaders) == 3
     assert (
         picture.finding == "Smallest mean score by trade-off: C to 0.0154, B to 0.968, A to 0.987, D beyond."
@@ -103,7 +105,7 @@ def test_bars_are_means(ranking: cr.selection.Ranking, score: cr.results.Epistem
 
 def test_scatter_and_confidence(score: cr.results.EpistemicScore) -> None:
     picture = instances(score, limit=50)
-    assert sum(len(one.data[0]) for one in picture.marks) == 50
+    assert sum(len(mark.data[0]) for mark in picture.marks) == 50
     assert picture.finding.startswith("50 of 300 instances")
     assert sum(picture.columns["instances"]) == 50
     instances(score).draw()

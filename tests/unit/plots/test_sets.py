@@ -20,19 +20,19 @@ def test_failing_regions() -> None:
     result = cr.hypotests.weights_test(
         probs, labels, weights="mean", statistics="brier", n_resamples=19, rng=0
     )
-    found = result.details.regions(probs, labels, space=x)
-    picture = regions(found, class_names=["heads", "tails"])
+    worst_regions = result.details.regions(probs, labels, space=x)
+    picture = regions(worst_regions, class_names=["heads", "tails"])
     assert marked(picture, "adjusted p <= 0.05")[1].tolist() == [1]  # the first of two, at the top
     assert marked(picture, "within chance")[1].tolist() == [0]
     assert picture.finding.startswith(
         "1 of 2 regions deviate by more than chance explains; the worst: where feature 0 > 19.5, class heads "
         "was predicted with 0.5 and observed with 0 (n = 20"
     )
-    ax = regions(found).draw()
+    ax = regions(worst_regions).draw()
     assert [line.get_marker() for line in ax.lines if line.get_marker() != "None"] == ["o", "D"]
     assert ax.get_yticklabels()[0].get_text().startswith("feature 0 > 19.5")
     assert picture.table().columns[:3] == ("regions", "classes", "scores")
-    calm = regions(found, level=1e-9)
+    calm = regions(worst_regions, level=1e-9)
     assert calm.finding.startswith("None of 2 regions deviates")
 
 

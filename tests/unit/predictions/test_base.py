@@ -80,10 +80,10 @@ def test_repr_by_hand(given_one, text):
 
 
 def test_repr_names_the_device_where_it_is_not_the_usual_one(library):
-    shown = repr(cr.Point(library.asarray([[0.5, 0.5]], "float32")))
+    text = repr(cr.Point(library.asarray([[0.5, 0.5]], "float32")))
     other = {"second_device": "array_api_strict.Device('device1')", "cuda": str(library.device)}
     where = f", device={other[library.name]}" if library.name in other else ""
-    assert shown == f"Point(n=1, k=2, dtype=float32{where})"
+    assert text == f"Point(n=1, k=2, dtype=float32{where})"
 
 
 @each

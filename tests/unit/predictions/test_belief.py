@@ -45,10 +45,10 @@ def test_the_number_of_classes_can_exceed_the_listed_ones():
 def test_the_pignistic_probability_by_hand(library):
     # class 0: 0.1 + 0.3 / 2 + 0.6 / 3 = 0.45; class 1: 0 + 0.15 + 0.2 = 0.35; class 2: 0.2
     belief = cr.Belief(library.asarray([[0.1, 0.0, 0.3, 0.6]]), SETS)
-    found = belief.pignistic().probs
-    assert library.owns(found)
-    assert read(found) == pytest.approx(np.array([[0.45, 0.35, 0.2]]))
-    assert read(belief.mean().probs).tolist() == read(found).tolist()
+    probs = belief.pignistic().probs
+    assert library.owns(probs)
+    assert read(probs) == pytest.approx(np.array([[0.45, 0.35, 0.2]]))
+    assert read(belief.mean().probs).tolist() == read(probs).tolist()
 
 
 @given(strategies.beliefs())
@@ -106,23 +106,23 @@ def test_classes_beyond_the_number_of_classes():
 
 def test_inversion_by_hand(library):
     # m(0) = 0.2, m(1) = 0.3, m(01) = 0.6 - 0.5 = 0.1, the rest 1 - 0.6 = 0.4 to all classes
-    found = cr.Belief.from_beliefs(library.asarray([[0.2, 0.3, 0.6, 1.0]]), SETS)
-    assert library.owns(found.masses)
-    assert read(found.masses) == pytest.approx(np.array([[0.2, 0.3, 0.1, 0.4]]))
-    assert found.notes == ()
+    belief = cr.Belief.from_beliefs(library.asarray([[0.2, 0.3, 0.6, 1.0]]), SETS)
+    assert library.owns(belief.masses)
+    assert read(belief.masses) == pytest.approx(np.array([[0.2, 0.3, 0.1, 0.4]]))
+    assert belief.notes == ()
 
 
 def test_the_set_of_all_classes_is_added_where_it_is_missing():
-    found = cr.Belief.from_beliefs([[0.2, 0.3]], [{0}, {1}], n_classes=3)
-    assert found.focal_sets == (frozenset({0}), frozenset({1}), frozenset({0, 1, 2}))
-    assert found.masses == pytest.approx(np.array([[0.2, 0.3, 0.5]]))
+    belief = cr.Belief.from_beliefs([[0.2, 0.3]], [{0}, {1}], n_classes=3)
+    assert belief.focal_sets == (frozenset({0}), frozenset({1}), frozenset({0, 1, 2}))
+    assert belief.masses == pytest.approx(np.array([[0.2, 0.3, 0.5]]))
 
 
 def test_inversion_of_a_chain_by_hand():
     # {0} in {0, 1} in {0, 1, 2}: each mass is what its set adds, 0.1, 0.2, 0.3, and 0.4 is left over
     chain = [{0, 1, 2}, {0}, {0, 1}]
-    found = cr.Belief.from_beliefs([[0.6, 0.1, 0.3]], chain, n_classes=4)
-    assert found.masses == pytest.approx(np.array([[0.3, 0.1, 0.2, 0.4]]))
+    belief = cr.Belief.from_beliefs([[0.6, 0.1, 0.3]], chain, n_classes=4)
+    assert belief.masses == pytest.approx(np.array([[0.3, 0.1, 0.2, 0.4]]))
 
 
 @given(st.data())
@@ -132,8 +132,8 @@ def test_inversion_undoes_the_belief(data):
     if set(range(k)) not in sets:
         sets = [*sets, set(range(k))]
     masses = data.draw(strategies.simplex((3, len(sets))))
-    found = cr.Belief.from_beliefs(np.minimum(beliefs_by_loop(masses, sets), 1.0), sets, n_classes=k)
-    assert found.masses == pytest.approx(masses, abs=1e-9)
+    belief = cr.Belief.from_beliefs(np.minimum(beliefs_by_loop(masses, sets), 1.0), sets, n_classes=k)
+    assert belief.masses == pytest.approx(masses, abs=1e-9)
 
 
 def test_negative_masses_are_refused_or_clamped():
@@ -144,29 +144,29 @@ def test_negative_masses_are_refused_or_clamped():
     ) as caught:
         cr.Belief.from_beliefs(beliefs, SETS)
     assert caught.value.rows == [1]
-    found = cr.Belief.from_beliefs(beliefs, SETS, negative="clamp")
+    belief = cr.Belief.from_beliefs(beliefs, SETS, negative="clamp")
     # 0.4 + 0.4 + 0, the rest 0.2 to all classes: nothing to divide
-    assert found.masses == pytest.approx(np.array([[0.2, 0.2, 0.1, 0.5], [0.4, 0.4, 0.0, 0.2]]))
-    assert found.notes == ("1 negative masses were set to 0 and their rows renormalised",)
+    assert belief.masses == pytest.approx(np.array([[0.2, 0.2, 0.1, 0.5], [0.4, 0.4, 0.0, 0.2]]))
+    assert belief.notes == ("1 negative masses were set to 0 and their rows renormalised",)
 
 
 def test_clamped_rows_are_renormalised():
     # singletons of 0.6 leave -0.2 to the pair: 0.6, 0.6, 0 -> 0.5, 0.5, 0
-    found = cr.Belief.from_beliefs([[0.6, 0.6, 1.0]], [{0}, {1}, {0, 1}], negative="clamp")
-    assert found.masses.tolist() == [[0.5, 0.5, 0.0]]
+    belief = cr.Belief.from_beliefs([[0.6, 0.6, 1.0]], [{0}, {1}, {0, 1}], negative="clamp")
+    assert belief.masses.tolist() == [[0.5, 0.5, 0.0]]
 
 
 def test_rounding_below_zero_is_no_error():
     # m(01) = 0.3 - 0.1 - 0.2 = -2.8e-17
-    found = cr.Belief.from_beliefs([[0.1, 0.2, 0.3, 1.0]], SETS)
-    assert found.masses == pytest.approx(np.array([[0.1, 0.2, 0.0, 0.7]]))
-    assert found.masses.min() == 0.0
+    belief = cr.Belief.from_beliefs([[0.1, 0.2, 0.3, 1.0]], SETS)
+    assert belief.masses == pytest.approx(np.array([[0.1, 0.2, 0.0, 0.7]]))
+    assert belief.masses.min() == 0.0
 
 
 def test_the_belief_of_all_classes_is_one_and_another_number_is_noted():
-    found = cr.Belief.from_beliefs([[0.2, 0.3, 0.9], [0.2, 0.3, 1.0]], [{0}, {1}, {0, 1}])
-    assert found.masses == pytest.approx(np.array([[0.2, 0.3, 0.5]] * 2))
-    assert found.notes == ("the belief of all classes is 1 by definition; 1 row gave a different number",)
+    belief = cr.Belief.from_beliefs([[0.2, 0.3, 0.9], [0.2, 0.3, 1.0]], [{0}, {1}, {0, 1}])
+    assert belief.masses == pytest.approx(np.array([[0.2, 0.3, 0.5]] * 2))
+    assert belief.notes == ("the belief of all classes is 1 by definition; 1 row gave a different number",)
 
 
 @pytest.mark.parametrize(

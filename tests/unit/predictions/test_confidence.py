@@ -24,10 +24,10 @@ def test_the_surest_answers_come_first() -> None:
 
 
 def test_uncertainty_of_an_answer_is_what_confidence_lacks() -> None:
-    found = cr.selection.detection(cr.Confidence([0.05, 0.6, 0.9, 0.7]), [False, True, True, False], rng=0)
-    assert list(found.scores) == ["confidence"]
+    result = cr.selection.detection(cr.Confidence([0.05, 0.6, 0.9, 0.7]), [False, True, True, False], rng=0)
+    assert list(result.scores) == ["confidence"]
     # of 4 pairs (wrong, right), 0.05 is below both right ones and 0.7 below one
-    assert float(found.scores["confidence"].auroc) == pytest.approx(3 / 4)
+    assert float(result.scores["confidence"].auroc) == pytest.approx(3 / 4)
 
 
 @pytest.mark.parametrize(
@@ -125,20 +125,20 @@ def _world(seed: int, power: float, n: int = 1500) -> tuple[cr.Confidence, np.nd
 @pytest.mark.slow
 def test_the_headline_is_the_true_gap() -> None:
     stated, right = _world(1, 1.6)
-    found = cr.evaluate(stated, right, rng=0, n_resamples=199)
-    effect = found.diagnosis.effect
+    evaluation = cr.evaluate(stated, right, rng=0, n_resamples=199)
+    effect = evaluation.diagnosis.effect
     assert effect.claim.measure == "confidence"
     assert effect.size == pytest.approx(float(np.asarray(stated.stated).mean() - right.mean()), abs=1e-9)
-    assert found.headline.finding.sentence.startswith("Overconfident: it says ")
-    assert "class" not in str(found.headline)
+    assert evaluation.headline.finding.sentence.startswith("Overconfident: it says ")
+    assert "class" not in str(evaluation.headline)
 
 
 @pytest.mark.slow
 def test_calibrated_answers_are_left_alone() -> None:
     stated, right = _world(2, 1.0)
-    found = cr.evaluate(stated, right, rng=0, n_resamples=199)
-    assert found.headline.finding.word == "no conflict found"
-    assert not [one for one in found.warnings if "class" in one]
+    evaluation = cr.evaluate(stated, right, rng=0, n_resamples=199)
+    assert evaluation.headline.finding.word == "no conflict found"
+    assert not [warning for warning in evaluation.warnings if "class" in warning]
 
 
 def test_recalibrated_answers_are_answers() -> None:
@@ -155,9 +155,9 @@ def test_audits_speak_of_confidence() -> None:
     stated, right = _world(5, 1.0)
     group = np.arange(1500) % 3
     wrong = np.where(group == 1, right & (np.arange(1500) % 2 == 0), right)
-    found = cr.audit(stated, wrong, groups=group, rng=0, n_resamples=199)
-    assert "too sure" in str(found)
-    assert "class" not in str(found)
+    audited = cr.audit(stated, wrong, groups=group, rng=0, n_resamples=199)
+    assert "too sure" in str(audited)
+    assert "class" not in str(audited)
 
 
 @pytest.mark.slow
@@ -167,9 +167,9 @@ def test_models_answer_for_themselves() -> None:
         name: cr.Dataset(one, right.astype(int))
         for name, (one, right) in zip("ab", (first, second), strict=True)
     }
-    found = cr.compare(models, rng=0)
-    assert float(found.estimates["a"]["accuracy"]) == pytest.approx(first[1].mean())
-    assert float(found.estimates["b"]["accuracy"]) == pytest.approx(second[1].mean())
+    comparison = cr.compare(models, rng=0)
+    assert float(comparison.estimates["a"]["accuracy"]) == pytest.approx(first[1].mean())
+    assert float(comparison.estimates["b"]["accuracy"]) == pytest.approx(second[1].mean())
 
 
 def test_judges_are_raters() -> None:

@@ -76,19 +76,19 @@ def test_tables():
 def test_labelled_arrays_with_chain_and_draw():
     xarray = pytest.importorskip("xarray", reason="needs the xarray extra")
     values = MEMBERS_FIRST.reshape(2, 2, 3, 2)
-    given = xarray.DataArray(values, dims=("chain", "draw", "instance", "class"))
-    ensemble = cr.as_predictions(given)
+    array = xarray.DataArray(values, dims=("chain", "draw", "instance", "class"))
+    ensemble = cr.as_predictions(array)
     assert np.array_equal(ensemble.probs, INSTANCES_FIRST)
     assert np.shares_memory(ensemble.probs, values)
     # the names decide, not the order
-    turned = cr.as_predictions(given.transpose("instance", "draw", "class", "chain"))
+    turned = cr.as_predictions(array.transpose("instance", "draw", "class", "chain"))
     assert np.array_equal(turned.probs, INSTANCES_FIRST)
 
 
 def test_as_many_draws_as_instances_are_told_apart_by_name():
     xarray = pytest.importorskip("xarray", reason="needs the xarray extra")
-    given = xarray.DataArray(MEMBERS_FIRST[:3], dims=("draw", "instance", "class"))
-    assert np.array_equal(cr.as_predictions(given).probs, INSTANCES_FIRST[:, :3])
+    array = xarray.DataArray(MEMBERS_FIRST[:3], dims=("draw", "instance", "class"))
+    assert np.array_equal(cr.as_predictions(array).probs, INSTANCES_FIRST[:, :3])
 
 
 def test_labelled_arrays_without_draws():
@@ -100,11 +100,11 @@ def test_labelled_arrays_without_draws():
 
 def test_labelled_arrays_with_too_many_dimensions():
     xarray = pytest.importorskip("xarray", reason="needs the xarray extra")
-    given = xarray.DataArray(np.full((2, 2, 2, 2), 0.5), dims=("chain", "time", "instance", "class"))
+    array = xarray.DataArray(np.full((2, 2, 2, 2), 0.5), dims=("chain", "time", "instance", "class"))
     with pytest.raises(cr.InputError, match=r"two dimensions besides chain and draw.*'time'"):
-        cr.as_predictions(given)
+        cr.as_predictions(array)
     with pytest.raises(cr.InputTypeError, match=r"must be one variable; got a Dataset with p, q"):
-        cr.as_predictions(xarray.Dataset({"p": given, "q": given}))
+        cr.as_predictions(xarray.Dataset({"p": array, "q": array}))
 
 
 # -- objects of other libraries
@@ -117,31 +117,31 @@ def test_objects_with_probabilities(library):
         SimpleNamespace(samples=SimpleNamespace(probabilities=probs)),
         SimpleNamespace(probabilities=SimpleNamespace(probabilities=probs)),
     ):
-        found = cr.as_predictions(given)
-        assert isinstance(found, cr.Point)
-        assert found.probs is probs
+        predictions = cr.as_predictions(given)
+        assert isinstance(predictions, cr.Point)
+        assert predictions.probs is probs
 
 
 def test_objects_with_members_keep_the_keyword(library):
-    given = SimpleNamespace(samples=SimpleNamespace(probabilities=library.asarray(MEMBERS_FIRST)))
-    assert cr.as_predictions(given, member_axis=0).probs.shape == (3, 4, 2)
-    assert cr.as_predictions(given).probs.shape == (4, 3, 2)
+    output = SimpleNamespace(samples=SimpleNamespace(probabilities=library.asarray(MEMBERS_FIRST)))
+    assert cr.as_predictions(output, member_axis=0).probs.shape == (3, 4, 2)
+    assert cr.as_predictions(output).probs.shape == (4, 3, 2)
 
 
 def test_objects_with_alphas(library):
-    found = cr.as_predictions(SimpleNamespace(alphas=library.asarray(PROBS + 1)))
-    assert isinstance(found, cr.Dirichlet)
+    predictions = cr.as_predictions(SimpleNamespace(alphas=library.asarray(PROBS + 1)))
+    assert isinstance(predictions, cr.Dirichlet)
     stacked = SimpleNamespace(alphas=library.asarray(MEMBERS_FIRST + 1))
     assert cr.as_predictions(stacked, member_axis=0).alpha.shape == (3, 4, 2)
 
 
 def test_objects_with_bounds(library):
-    given = SimpleNamespace(
+    output = SimpleNamespace(
         lower_bounds=library.asarray(PROBS / 2), upper_bounds=library.asarray(PROBS / 2 + 0.5)
     )
-    found = cr.as_predictions(given)
-    assert isinstance(found, cr.Intervals)
-    assert found.lower is given.lower_bounds
+    predictions = cr.as_predictions(output)
+    assert isinstance(predictions, cr.Intervals)
+    assert predictions.lower is output.lower_bounds
 
 
 class ArrayLike:
@@ -159,8 +159,8 @@ class ArrayLike:
 
 
 def test_representations_that_look_like_arrays():
-    found = cr.as_predictions(ArrayLike(probabilities=PROBS))
-    assert found.probs is PROBS
+    predictions = cr.as_predictions(ArrayLike(probabilities=PROBS))
+    assert predictions.probs is PROBS
 
 
 @pytest.mark.parametrize(("held", "said"), [("array", "sample_axis"), ("tensor", "sample_dim")])
@@ -168,24 +168,24 @@ def test_draws_say_which_axis_is_theirs(held, said, library):
     members = library.asarray(MEMBERS_FIRST)
     distributions = ArrayLike(probabilities=members)
     for inner in (members, distributions):
-        found = cr.as_predictions(ArrayLike(**{held: inner, said: 0}))
-        assert isinstance(found, cr.Ensemble)
-        assert found.probs.shape == (3, 4, 2)
+        predictions = cr.as_predictions(ArrayLike(**{held: inner, said: 0}))
+        assert isinstance(predictions, cr.Ensemble)
+        assert predictions.probs.shape == (3, 4, 2)
     weighted = ArrayLike(**{held: members, said: 0}, weights=library.asarray([0.1, 0.2, 0.3, 0.4]))
     assert read(cr.as_predictions(weighted).weights).tolist() == [0.1, 0.2, 0.3, 0.4]
 
 
 def test_sets_of_members_hold_them_before_the_classes(library):
     members = library.asarray(np.swapaxes(MEMBERS_FIRST, 0, 1))
-    found = cr.as_predictions(ArrayLike(array=members))
-    assert found.probs.shape == (3, 4, 2)
+    predictions = cr.as_predictions(ArrayLike(array=members))
+    assert predictions.probs.shape == (3, 4, 2)
 
 
 def test_gaussians_have_variances(library):
     given = ArrayLike(mean=library.asarray([0.0, 1.0]), var=library.asarray([4.0, 9.0]))
-    found = cr.as_predictions(given)
-    assert isinstance(found, cr.Gaussian)
-    assert read(found.std).tolist() == [2.0, 3.0]
+    predictions = cr.as_predictions(given)
+    assert isinstance(predictions, cr.Gaussian)
+    assert read(predictions.std).tolist() == [2.0, 3.0]
 
 
 @pytest.mark.parametrize(

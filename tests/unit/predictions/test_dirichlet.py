@@ -25,9 +25,9 @@ def test_the_mean_by_hand(library):
 
 def test_members_first_is_a_view():
     alpha = np.arange(1.0, 13.0).reshape(3, 2, 2)
-    found = cr.Dirichlet(alpha, member_axis=0)
-    assert np.shares_memory(found.alpha, alpha)
-    assert found.alpha.shape == (2, 3, 2)
+    dirichlet = cr.Dirichlet(alpha, member_axis=0)
+    assert np.shares_memory(dirichlet.alpha, alpha)
+    assert dirichlet.alpha.shape == (2, 3, 2)
 
 
 def test_the_mean_of_extreme_parameters():
@@ -77,13 +77,13 @@ def test_a_member_axis_needs_members():
 
 
 def test_samples_come_back_in_the_library_and_repeat(library):
-    given = cr.Dirichlet(library.asarray([[2.0, 1.0, 1.0], [0.5, 0.5, 3.0]]))
-    drawn = given.sample(4, rng=7)
+    dirichlet = cr.Dirichlet(library.asarray([[2.0, 1.0, 1.0], [0.5, 0.5, 3.0]]))
+    drawn = dirichlet.sample(4, rng=7)
     assert library.owns(drawn.probs)
     assert drawn.probs.shape == (2, 4, 3)
-    again = cr.Dirichlet(read(given.alpha)).sample(4, rng=7)
+    again = cr.Dirichlet(read(dirichlet.alpha)).sample(4, rng=7)
     assert np.array_equal(read(drawn.probs), again.probs)
-    assert not np.array_equal(again.probs, cr.Dirichlet(read(given.alpha)).sample(4, rng=8).probs)
+    assert not np.array_equal(again.probs, cr.Dirichlet(read(dirichlet.alpha)).sample(4, rng=8).probs)
 
 
 def test_samples_have_the_moments_of_the_law():
@@ -125,12 +125,14 @@ def test_wrong_seed():
 
 def test_weighted_members_by_hand(library):
     # (1 : 3) with weight 1/4, (5 : 5) with weight 3/4
-    given = cr.Dirichlet(library.asarray([[[1.0, 3.0], [5.0, 5.0]]]), weights=library.asarray([0.25, 0.75]))
-    assert read(given.mean().probs).tolist() == [[0.4375, 0.5625]]
-    assert given.mean_note.startswith("used the weighted mean of the Dirichlets")
-    assert "m=2, weighted, k=2" in repr(given)
-    assert read(given[:1].mean().probs).tolist() == [[0.4375, 0.5625]]
-    drawn = given.sample(2, rng=0)  # 4 draws: one of the first member, three of the second
+    dirichlet = cr.Dirichlet(
+        library.asarray([[[1.0, 3.0], [5.0, 5.0]]]), weights=library.asarray([0.25, 0.75])
+    )
+    assert read(dirichlet.mean().probs).tolist() == [[0.4375, 0.5625]]
+    assert dirichlet.mean_note.startswith("used the weighted mean of the Dirichlets")
+    assert "m=2, weighted, k=2" in repr(dirichlet)
+    assert read(dirichlet[:1].mean().probs).tolist() == [[0.4375, 0.5625]]
+    drawn = dirichlet.sample(2, rng=0)  # 4 draws: one of the first member, three of the second
     assert library.owns(drawn.probs)
     assert (drawn.n_members, drawn.weights) == (4, None)
 
@@ -164,8 +166,8 @@ def test_labels_of_a_weighted_mixture_are_drawn_by_weight():
     alpha = 20.0 * np.tile([[0.9, 0.1], [0.2, 0.8]], (300, 1, 1))
     labels = (rng.random(300) < 0.8 * 0.95 + 0.1 * 0.05).astype(int)
     kept, equal = (
-        cr.predictive_check(one, labels, statistics=["log_loss"], n_resamples=199, rng=0)
-        for one in (cr.Dirichlet(alpha, weights=[0.05, 0.95]), cr.Dirichlet(alpha))
+        cr.predictive_check(predictions, labels, statistics=["log_loss"], n_resamples=199, rng=0)
+        for predictions in (cr.Dirichlet(alpha, weights=[0.05, 0.95]), cr.Dirichlet(alpha))
     )
     for check in (kept.independent, kept.bayesian):
         assert check.omnibus_pvalue > 0.05
@@ -175,9 +177,9 @@ def test_labels_of_a_weighted_mixture_are_drawn_by_weight():
 
 def test_a_weighted_decomposition_is_that_of_the_mixture():
     """Mean entropy of the drawn distributions, and entropy of the mean, by many draws."""
-    given = cr.Dirichlet([[[6.0, 2.0, 1.0], [1.0, 1.0, 4.0]]], weights=[0.75, 0.25])
-    parts = cr.uncertainty(given)
-    draws = given.sample(20_000, rng=0).probs[0]
+    dirichlet = cr.Dirichlet([[[6.0, 2.0, 1.0], [1.0, 1.0, 4.0]]], weights=[0.75, 0.25])
+    parts = cr.uncertainty(dirichlet)
+    draws = dirichlet.sample(20_000, rng=0).probs[0]
     entropies = -(draws * np.log(draws)).sum(axis=1)
     assert parts.aleatoric[0] == pytest.approx(entropies.mean(), abs=0.01)
     mean = draws.mean(axis=0)

@@ -34,10 +34,10 @@ def test_members_first_tensors_are_views():
 
 
 def test_both_orders_are_one_ensemble(library):
-    one = cr.Ensemble(library.asarray(MEMBERS_FIRST), member_axis=0)
+    ensemble = cr.Ensemble(library.asarray(MEMBERS_FIRST), member_axis=0)
     other = cr.Ensemble(library.asarray(INSTANCES_FIRST))
-    assert library.owns(one.probs)
-    assert np.array_equal(read(one.probs), read(other.probs))
+    assert library.owns(ensemble.probs)
+    assert np.array_equal(read(ensemble.probs), read(other.probs))
 
 
 def test_the_mean_by_hand(library):
@@ -198,15 +198,15 @@ def test_members_of_two_libraries():
 
 def test_to_intervals_by_hand(library):
     # class 0: 0.5 to 0.9 and 0.0 to 0.4
-    found = cr.Ensemble(library.asarray(INSTANCES_FIRST)).to_intervals()
-    assert library.owns(found.lower)
-    assert read(found.lower).tolist() == [[0.5, 0.1], [0.0, 0.6]]
-    assert read(found.upper).tolist() == [[0.9, 0.5], [0.4, 1.0]]
+    intervals = cr.Ensemble(library.asarray(INSTANCES_FIRST)).to_intervals()
+    assert library.owns(intervals.lower)
+    assert read(intervals.lower).tolist() == [[0.5, 0.1], [0.0, 0.6]]
+    assert read(intervals.upper).tolist() == [[0.9, 0.5], [0.4, 1.0]]
 
 
 @given(strategies.ensembles())
 def test_the_intervals_hold_every_member(ensemble):
-    found = ensemble.to_intervals()
+    intervals = ensemble.to_intervals()
     for j in range(ensemble.n_members):
-        assert (found.lower <= ensemble.probs[:, j]).all()
-        assert (ensemble.probs[:, j] <= found.upper).all()
+        assert (intervals.lower <= ensemble.probs[:, j]).all()
+        assert (ensemble.probs[:, j] <= intervals.upper).all()

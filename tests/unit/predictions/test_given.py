@@ -31,9 +31,9 @@ def test_an_index_in_another_order_is_joined() -> None:
     labels = pandas.Series(LABELS, index=index).iloc[ORDER]
     by_position = float((PROBS.argmax(axis=1) == LABELS[ORDER]).mean())
     assert by_position < 0.5 < RIGHT  # what was computed before: three classes at random
-    found = cr.accuracy(frame, labels)
-    assert float(found) == RIGHT
-    assert any("joined with the predictions by their index" in note for note in found.notes)
+    estimate = cr.accuracy(frame, labels)
+    assert float(estimate) == RIGHT
+    assert any("joined with the predictions by their index" in note for note in estimate.notes)
     weights = pandas.Series(np.arange(N, dtype=float), index=index).iloc[ORDER]
     groups = pandas.Series(LABELS, index=index).iloc[ORDER]
     weighted = float(np.average(PROBS.argmax(axis=1) == LABELS, weights=np.arange(N)))
@@ -91,9 +91,9 @@ def test_binary_scores_are_the_probability_of_class_1() -> None:
     scores, labels = PROBS[:, 0] / PROBS[:, :2].sum(axis=1), (LABELS == 0).astype(int)
     both = cr.brier(np.stack([1 - scores, scores], axis=1), labels)
     for given in (scores, scores[:, None]):
-        found = cr.brier(given, labels.astype(bool))
-        assert float(found) == float(both)
-        assert any("probability of class 1" in note for note in found.notes)
+        estimate = cr.brier(given, labels.astype(bool))
+        assert float(estimate) == float(both)
+        assert any("probability of class 1" in note for note in estimate.notes)
     with pytest.raises(cr.InputError, match="like logits or margins"):
         cr.brier(np.log(scores + 1e-9), labels)
     with pytest.raises(cr.InputError, match="like classes or labels"):
@@ -101,9 +101,9 @@ def test_binary_scores_are_the_probability_of_class_1() -> None:
 
 
 def test_brier_of_two_classes_says_that_it_is_the_sum() -> None:
-    found = cr.brier([[0.75, 0.25]], [0])
-    assert float(found) == 0.125  # .25^2 + .25^2; scikit-learn: .25^2
-    assert any("twice scikit-learn's" in note for note in found.notes)
+    estimate = cr.brier([[0.75, 0.25]], [0])
+    assert float(estimate) == 0.125  # .25^2 + .25^2; scikit-learn: .25^2
+    assert any("twice scikit-learn's" in note for note in estimate.notes)
     assert not cr.brier([[0.5, 0.25, 0.25]], [0]).notes
 
 
@@ -131,9 +131,9 @@ def test_names_of_features_and_classes_reach_the_report(tmp_path: Path) -> None:
 def test_labels_tell_where_the_members_are() -> None:
     members = 0.7 * PROBS[None] + 0.3 * RNG.dirichlet(np.ones(3), size=(5, N))
     right = float((members.mean(axis=0).argmax(axis=1) == LABELS).mean())
-    found = cr.accuracy(members, LABELS)
-    assert float(found) == right
-    assert any("axis 1 of shape (5, 300, 3) holds the instances" in note for note in found.notes)
+    estimate = cr.accuracy(members, LABELS)
+    assert float(estimate) == right
+    assert any("axis 1 of shape (5, 300, 3) holds the instances" in note for note in estimate.notes)
     assert float(cr.accuracy(list(members), LABELS)) == right
     assert cr.Ensemble(list(members)).n_members == 5
     with pytest.raises(
@@ -142,7 +142,7 @@ def test_labels_tell_where_the_members_are() -> None:
     ):
         cr.Ensemble(members)
     torch = pytest.importorskip("torch", reason="needs torch")
-    assert cr.Ensemble([torch.tensor(one) for one in members]).n_members == 5
+    assert cr.Ensemble([torch.tensor(member) for member in members]).n_members == 5
     assert float(cr.accuracy(torch.tensor(members), torch.tensor(LABELS))) == right
 
 
@@ -185,10 +185,10 @@ def test_models_are_compared_by_id_and_by_class_name(tmp_path: Path) -> None:
         ids=np.array(ids)[ORDER],
         classes=NAMES[[2, 0, 1]].tolist(),
     )
-    found = cr.compare({"a": cr.load(first), "b": cr.load(second)}, n_resamples=100)
+    comparison = cr.compare({"a": cr.load(first), "b": cr.load(second)}, n_resamples=100)
     straight = cr.compare({"a": PROBS, "b": noisy}, LABELS, n_resamples=100)
-    np.testing.assert_allclose(found.ranking.lines.distance, straight.ranking.lines.distance)
-    assert found.estimates["b"]["accuracy"].value == straight.estimates["b"]["accuracy"].value
+    np.testing.assert_allclose(comparison.ranking.lines.distance, straight.ranking.lines.distance)
+    assert comparison.estimates["b"]["accuracy"].value == straight.estimates["b"]["accuracy"].value
     other = cr.save(tmp_path / "c.npz", cr.Point(noisy), LABELS, ids=[f"j{i}" for i in range(N)])
     with pytest.raises(cr.InputError, match="0 are in both"):
         cr.compare({"a": cr.load(first), "c": cr.load(other)}, n_resamples=100)
@@ -208,7 +208,7 @@ def test_models_are_compared_by_id_and_by_class_name(tmp_path: Path) -> None:
 def test_a_reading_that_would_explain_a_poor_accuracy_is_said_first(probs, labels, words) -> None:
     warnings = cr.evaluate(probs, labels, tests=False, statistics=["accuracy"]).warnings
     if words is None:
-        assert not any("Check the" in one for one in warnings)
+        assert not any("Check the" in warning for warning in warnings)
         return
     assert re.search(words, warnings[0])
     chunks = cr.evaluate(cr.scan(probs, labels, chunk_rows=64), tests=False, statistics=["accuracy"]).warnings
@@ -281,9 +281,9 @@ def test_rows_named_by_several_keys_are_joined() -> None:
     index = pandas.MultiIndex.from_tuples([("a", 1), ("a", 2), ("b", 1)], names=["scene", "frame"])
     frame = pandas.DataFrame({"cat": [0.9, 0.1, 0.8], "dog": [0.1, 0.9, 0.2]}, index=index)
     labels = pandas.Series(["cat", "dog", "cat"], index=index).iloc[[2, 0, 1]]
-    found = cr.accuracy(frame, labels)
-    assert float(found) == 1.0
-    assert any("joined with the predictions by their index" in note for note in found.notes)
+    estimate = cr.accuracy(frame, labels)
+    assert float(estimate) == 1.0
+    assert any("joined with the predictions by their index" in note for note in estimate.notes)
 
 
 def test_what_a_pipeline_returns_is_read_by_name() -> None:
@@ -292,8 +292,8 @@ def test_what_a_pipeline_returns_is_read_by_name() -> None:
         [{"label": "dog", "score": 0.7}, {"label": "cat", "score": 0.3}],
         [{"label": "cat", "score": 0.6}, {"label": "dog", "score": 0.4}],
     ]
-    found = cr.brier(given, ["dog", "cat"])
-    assert float(found) == pytest.approx((2 * 0.3**2 + 2 * 0.4**2) / 2)
+    estimate = cr.brier(given, ["dog", "cat"])
+    assert float(estimate) == pytest.approx((2 * 0.3**2 + 2 * 0.4**2) / 2)
     with pytest.raises(cr.InputError, match="must be class names"):
         cr.brier(given, [0, 1])
     with pytest.raises(cr.InputError, match="top_k=None"):
@@ -302,9 +302,9 @@ def test_what_a_pipeline_returns_is_read_by_name() -> None:
 
 def test_scores_of_one_class_by_members() -> None:
     scores = np.array([[0.9, 0.7], [0.2, 0.4], [0.6, 0.6]])
-    found = cr.as_predictions(scores[..., None])
-    assert isinstance(found, cr.Ensemble)
-    np.testing.assert_allclose(found.probs, np.stack([1 - scores, scores], axis=-1))
+    predictions = cr.as_predictions(scores[..., None])
+    assert isinstance(predictions, cr.Ensemble)
+    np.testing.assert_allclose(predictions.probs, np.stack([1 - scores, scores], axis=-1))
     with pytest.raises(cr.InvalidRowsError, match=r"(?s)One column per class.*One column per member"):
         cr.evaluate(scores, [1, 0, 1])
 

@@ -15,23 +15,23 @@ from libraries import read
 
 def test_intervals_keep_their_arrays(library):
     lower, upper = library.asarray([[0.1, 0.5]]), library.asarray([[0.4, 0.8]])
-    found = cr.Intervals(lower, upper)
-    assert found.lower is lower
-    assert found.upper is upper
-    assert found.notes == ()
-    assert (len(found), found.n_classes) == (1, 2)
+    intervals = cr.Intervals(lower, upper)
+    assert intervals.lower is lower
+    assert intervals.upper is upper
+    assert intervals.notes == ()
+    assert (len(intervals), intervals.n_classes) == (1, 2)
 
 
 def test_reachable_by_hand(library):
     # class 0: at least 1 - 0.8 = 0.2, at most 1 - 0.5 = 0.5; class 1: at least 1 - 0.4 = 0.6, at most 0.9
-    found = cr.Intervals(library.asarray([[0.1, 0.5]]), library.asarray([[0.4, 0.8]])).reachable()
-    assert library.owns(found.lower)
-    assert read(found.lower) == pytest.approx(np.array([[0.2, 0.6]]))
-    assert read(found.upper) == pytest.approx(np.array([[0.4, 0.8]]))
+    reached = cr.Intervals(library.asarray([[0.1, 0.5]]), library.asarray([[0.4, 0.8]])).reachable()
+    assert library.owns(reached.lower)
+    assert read(reached.lower) == pytest.approx(np.array([[0.2, 0.6]]))
+    assert read(reached.upper) == pytest.approx(np.array([[0.4, 0.8]]))
     # three classes: u_0 = 1 - 0.3 - 0.3 = 0.4; l_0 stays 0
-    found = cr.Intervals(library.asarray([[0.0, 0.3, 0.3]]), library.asarray([[0.9, 0.5, 0.6]])).reachable()
-    assert read(found.lower) == pytest.approx(np.array([[0.0, 0.3, 0.3]]))
-    assert read(found.upper) == pytest.approx(np.array([[0.4, 0.5, 0.6]]))
+    reached = cr.Intervals(library.asarray([[0.0, 0.3, 0.3]]), library.asarray([[0.9, 0.5, 0.6]])).reachable()
+    assert read(reached.lower) == pytest.approx(np.array([[0.0, 0.3, 0.3]]))
+    assert read(reached.upper) == pytest.approx(np.array([[0.4, 0.5, 0.6]]))
 
 
 @given(strategies.intervals())
@@ -114,11 +114,11 @@ def test_noise_is_moved_and_noted(library):
     # below 0, above 1, and turned around by rounding
     lower = library.asarray([[-1e-7, 0.0], [0.5, 0.5 + 1e-9]])
     upper = library.asarray([[1 + 1e-7, 1.0], [0.5, 0.5]])
-    found = cr.Intervals(lower, upper)
-    assert read(found.lower).tolist() == [[0.0, 0.0], [0.5, 0.5]]
-    assert read(found.upper).tolist() == [[1.0, 1.0], [0.5, 0.5]]
+    intervals = cr.Intervals(lower, upper)
+    assert read(intervals.lower).tolist() == [[0.0, 0.0], [0.5, 0.5]]
+    assert read(intervals.upper).tolist() == [[1.0, 1.0], [0.5, 0.5]]
     # two entries are touched: (0, 0) on both sides, and (1, 1)
-    assert found.notes == ("2 bounds were off by at most 1e-6 and moved: 0 <= lower <= upper <= 1",)
+    assert intervals.notes == ("2 bounds were off by at most 1e-6 and moved: 0 <= lower <= upper <= 1",)
     assert read(lower)[0, 0] == -1e-7
     for wrong in ([[-2e-6, 0.5]], [[0.5, 0.5 + 2e-6]]):
         with pytest.raises(cr.InvalidRowsError, match="must"):
@@ -127,19 +127,19 @@ def test_noise_is_moved_and_noted(library):
 
 def test_room_within_the_noise_is_noted():
     tight = [[0.5 + 4e-7, 0.5 + 4e-7]]
-    found = cr.Intervals(tight, tight)
-    assert found.notes == (
+    intervals = cr.Intervals(tight, tight)
+    assert intervals.notes == (
         "a distribution fits between the bounds only within 8.0e-07; they are used unchanged",
     )
-    assert found.reachable().lower == pytest.approx(np.array([[0.5, 0.5]]), abs=1e-6)
+    assert intervals.reachable().lower == pytest.approx(np.array([[0.5, 0.5]]), abs=1e-6)
 
 
 def test_bounds_of_two_precisions():
     probs = np.array([[0.7, 0.3], [0.2, 0.8]])
     # 0.3 in single precision is above 0.3
-    found = cr.Intervals(probs.astype(np.float32), probs)
-    assert (found.lower <= found.upper).all()
-    assert len(found.notes) == 1
+    intervals = cr.Intervals(probs.astype(np.float32), probs)
+    assert (intervals.lower <= intervals.upper).all()
+    assert len(intervals.notes) == 1
 
 
 def test_reachable_keeps_tiny_lower_bounds():

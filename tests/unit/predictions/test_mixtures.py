@@ -28,7 +28,7 @@ def mixture(n: int, m: int, seed: int = 0) -> cr.Gaussian:
 def test_mixture_cdf_is_the_integral_of_the_density() -> None:
     members = mixture(6, 4)
     values = np.random.default_rng(1).normal(size=6) * 4
-    found = members.cdf(values)
+    heights = members.cdf(values)
     for i, value in enumerate(values):
         mean, std = members.mean[i], members.std[i]
 
@@ -41,7 +41,7 @@ def test_mixture_cdf_is_the_integral_of_the_density() -> None:
             scipy.integrate.quad(density, low, high, epsabs=1e-13)[0]
             for low, high in itertools.pairwise(ends)
         )
-        assert found[i] == pytest.approx(area, abs=1e-10)
+        assert heights[i] == pytest.approx(area, abs=1e-10)
 
 
 def test_cdf_of_a_batch_is_that_of_its_rows() -> None:
@@ -91,8 +91,8 @@ def test_small_levels_are_exact_in_their_own_size() -> None:
     members = mixture(20, 5)
     levels = np.array([1e-300, 1e-15, *MANY_LEVELS])
     for wanted in (levels, levels[:2]):
-        found = members.cdf(members.quantile(wanted).T)
-        np.testing.assert_allclose(found[:2], np.repeat(levels[:2, None], 20, axis=1), rtol=1e-8)
+        heights = members.cdf(members.quantile(wanted).T)
+        np.testing.assert_allclose(heights[:2], np.repeat(levels[:2, None], 20, axis=1), rtol=1e-8)
 
 
 def test_members_far_apart_and_very_unequal() -> None:
@@ -128,11 +128,11 @@ def test_equal_members_are_one_normal() -> None:
 
 
 def test_distributions_in_every_library(library: Library) -> None:
-    own = mixture(7, 3)
-    draws, table = own.mean, np.sort(np.random.default_rng(3).normal(size=(7, 19)), axis=1)
+    mixed = mixture(7, 3)
+    draws, table = mixed.mean, np.sort(np.random.default_rng(3).normal(size=(7, 19)), axis=1)
     values = np.random.default_rng(4).normal(size=7)
     for there, here in (
-        (cr.Gaussian(library.asarray(own.mean), library.asarray(own.std)), own),
+        (cr.Gaussian(library.asarray(mixed.mean), library.asarray(mixed.std)), mixed),
         (cr.Samples(library.asarray(draws)), cr.Samples(draws)),
         (cr.Quantiles(library.asarray(table), library.asarray(LEVELS)), cr.Quantiles(table, LEVELS)),
     ):

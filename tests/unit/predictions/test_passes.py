@@ -18,15 +18,15 @@ def test_made_once_by_a_copy_and_anew_by_the_predictions_themselves() -> None:
         made.append(1)
         return np.zeros(3)
 
-    given = cr.Gaussian(*TWO)
-    kept = remembering(given)
+    gaussian = cr.Gaussian(*TWO)
+    kept = remembering(gaussian)
     for _ in range(2):
-        given.once("key", make)
+        gaussian.once("key", make)
     assert len(made) == 2
     for _ in range(2):
         kept.once("key", make)
     assert len(made) == 3
-    remembering(given).once("key", make)  # the copy of another computation
+    remembering(gaussian).once("key", make)  # the copy of another computation
     kept[:].once("key", make)  # other rows
     assert len(made) == 5
     assert remembering(kept) is kept
@@ -49,28 +49,28 @@ def test_what_memory_does_not_hold_is_made_again() -> None:
 
 def test_rows_forget_at_the_end() -> None:
     rows = detached(as_rows(cr.Gaussian(*TWO), np.zeros(1)))
-    given = rows.example.predictions
-    given.quantile([0.5])
-    assert given.memo
+    predictions = rows.example.predictions
+    predictions.quantile([0.5])
+    assert predictions.memo
     forget(rows)
-    assert given.memo == {}
+    assert predictions.memo == {}
 
 
 def test_quantiles_of_changed_predictions_are_not_those_of_before() -> None:
     mean = np.zeros((1, 2))
-    given = cr.Gaussian(mean, np.ones((1, 2)))
-    assert remembering(given).quantile([0.5])[0, 0] == 0.0
+    gaussian = cr.Gaussian(mean, np.ones((1, 2)))
+    assert remembering(gaussian).quantile([0.5])[0, 0] == 0.0
     mean += 1.0
-    assert given.quantile([0.5])[0, 0] == 1.0
-    assert remembering(given).quantile([0.5])[0, 0] == 1.0
+    assert gaussian.quantile([0.5])[0, 0] == 1.0
+    assert remembering(gaussian).quantile([0.5])[0, 0] == 1.0
 
 
 def test_a_result_remembers_nothing() -> None:
     rng = np.random.default_rng(1)
-    given = cr.Gaussian(rng.normal(size=(40, 2)), np.ones((40, 2)))
+    gaussian = cr.Gaussian(rng.normal(size=(40, 2)), np.ones((40, 2)))
     for check in (
-        cr.predictive_check(given, rng.normal(size=40), n_resamples=9, rng=1),
-        cr.evaluate(given, rng.normal(size=40), n_resamples=9, progress=None).check,
+        cr.predictive_check(gaussian, rng.normal(size=40), n_resamples=9, rng=1),
+        cr.evaluate(gaussian, rng.normal(size=40), n_resamples=9, progress=None).check,
     ):
         (rows, *_) = check.simulate_power.args
         assert rows.example.predictions.memo == {}

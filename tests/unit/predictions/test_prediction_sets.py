@@ -32,19 +32,19 @@ def test_intervals_hold_their_ends() -> None:
     assert ends.covers(labels).tolist() == [[True, False, True]]  # type: ignore[arg-type]
     assert ends.beyond(labels).tolist() == [[0.0, 0.5, 0.0]]  # type: ignore[arg-type]
     assert ends.sizes().tolist() == [1.0, 1.0, np.inf]
-    found = cr.hypotests.set_coverage(ends, [1.0, 1.5, 99.0], n_resamples=9, rng=0)
-    assert found.size.value == np.inf
+    coverage = cr.hypotests.set_coverage(ends, [1.0, 1.5, 99.0], n_resamples=9, rng=0)
+    assert coverage.size.value == np.inf
     with pytest.raises(cr.UnsupportedError, match="1 of 3 are infinite"):
-        found.size.interval()
+        coverage.size.interval()
 
 
 def test_names_of_classes_are_matched() -> None:
     named = cr.PredictionSets(SETS, 0.5)
-    found = cr.evaluate(
+    evaluation = cr.evaluate(
         named, ["b", "a", "b", "b"], classes=["a", "b", "c"], tests=False
     )  # a, then a and b, none, all
-    assert found["set_coverage"].value == 0.5
-    assert found.classes == ("a", "b", "c")
+    assert evaluation["set_coverage"].value == 0.5
+    assert evaluation.classes == ("a", "b", "c")
 
 
 @pytest.mark.parametrize("claimed", [0, 1, 1.5, True, None, "0.9"])
@@ -54,8 +54,8 @@ def test_a_claim_is_a_probability(claimed: object) -> None:
 
 
 def test_numbers_that_are_0_and_1_are_booleans_whatever_their_type(library: Library) -> None:
-    given = cr.PredictionSets(library.asarray([[1.0, 0.0], [1.0, 1.0]]), 0.9)
-    assert read(given.members).tolist() == [[True, False], [True, True]]
+    sets = cr.PredictionSets(library.asarray([[1.0, 0.0], [1.0, 1.0]]), 0.9)
+    assert read(sets.members).tolist() == [[True, False], [True, True]]
 
 
 def test_bad_rows_are_named() -> None:
@@ -94,6 +94,6 @@ def test_tensors_stay_tensors() -> None:
     torch = pytest.importorskip("torch")
     sets = cr.PredictionSets(torch.tensor(SETS), 0.9)
     assert sets.sizes().tolist() == [1.0, 2.0, 0.0, 3.0]
-    own = cr.hypotests.set_coverage(sets, torch.tensor([0, 2, 1, 2]), n_resamples=99, rng=0)
+    coverage = cr.hypotests.set_coverage(sets, torch.tensor([0, 2, 1, 2]), n_resamples=99, rng=0)
     other = cr.hypotests.set_coverage(cr.PredictionSets(SETS, 0.9), [0, 2, 1, 2], n_resamples=99, rng=0)
-    assert own.to_dict() == other.to_dict()
+    assert coverage.to_dict() == other.to_dict()

@@ -91,12 +91,12 @@ def test_members_that_are_repeated_by_row(label_bandwidth: Any) -> None:
 
 def test_labels_are_drawn_by_the_weights_of_their_row() -> None:
     share = np.linspace(0.05, 0.95, 19)
-    given = cr.Gaussian(
+    gaussian = cr.Gaussian(
         np.tile([0.0, 1000.0], (19, 1)), np.ones((19, 2)), weights=np.column_stack([1 - share, share])
     )
-    drawn = RealReplicates(given, (1, 2)).labels(slice(0, 4000)).values
+    drawn = RealReplicates(gaussian, (1, 2)).labels(slice(0, 4000)).values
     np.testing.assert_allclose((drawn > 500).mean(axis=0), share, atol=0.03)  # 4 standard errors
-    some = RealReplicates(given[5:9], (1, 2), first_row=5).labels(slice(0, 4000)).values
+    some = RealReplicates(gaussian[5:9], (1, 2), first_row=5).labels(slice(0, 4000)).values
     np.testing.assert_array_equal(some, drawn[:, 5:9])
 
 
@@ -105,10 +105,10 @@ def test_tables_of_losses_are_those_of_the_rows() -> None:
     asked = {"statistics": ["crps", "gaussian_log_loss"], "rng": 0}
     many = cr.calibration_test(MIXED, LABELS, n_resamples=999, **asked)
     few = cr.calibration_test(MIXED, LABELS, n_resamples=150, **asked)
-    for name, one in many.components.items():
-        own = few.components[name].null_distribution
-        assert one.null_distribution[: own.size] == pytest.approx(
-            own, rel=1e-3
+    for name, component in many.components.items():
+        null_distribution = few.components[name].null_distribution
+        assert component.null_distribution[: null_distribution.size] == pytest.approx(
+            null_distribution, rel=1e-3
         )  # cubics miss by 3e-4, equal weights too
 
 
@@ -129,16 +129,16 @@ def test_members_of_one_weight_per_row_are_asked_for_all_rows() -> None:
         cr.pit_test(MIXED, LABELS, hypothesis="bayesian", n_resamples=19)
     with pytest.raises(cr.InputTypeError, match="one weight per member"):
         member_functions(MIXED, x=np.arange(N, dtype=float))
-    found = cr.predictive_check(
+    check = cr.predictive_check(
         MIXED, LABELS, statistics=["crps"], n_resamples=19, hypothesis="independent", rng=0
     )
-    assert 0 < found.independent.omnibus_pvalue <= 1
+    assert 0 < check.independent.omnibus_pvalue <= 1
 
 
 def test_an_evaluation_leaves_the_check_of_members_out() -> None:
-    found = cr.evaluate(MIXED, LABELS, n_resamples=19, rng=0)
-    assert found.check is None
-    assert "components of one distribution" in str(found.not_run)
+    evaluation = cr.evaluate(MIXED, LABELS, n_resamples=19, rng=0)
+    assert evaluation.check is None
+    assert "components of one distribution" in str(evaluation.not_run)
 
 
 @pytest.mark.parametrize("rows", [slice(3, 9), slice(None, None, 3), [5, 3, 3], np.arange(N) % 2 == 0])
@@ -188,10 +188,10 @@ def test_the_order_of_axes_is_that_of_the_means() -> None:
 def test_words() -> None:
     assert repr(MIXED) == "Gaussian(n=40, m=3, weighted by row, dtype=float64)"
     assert MIXED.n_members == M
-    found = cr.Gaussian(MEAN[:, :1], STD[:, :1], weights=np.ones((N, 1)))
+    gaussian = cr.Gaussian(MEAN[:, :1], STD[:, :1], weights=np.ones((N, 1)))
     plain = cr.Gaussian(MEAN[:, 0], STD[:, 0])
-    assert cr.crps(found, LABELS).value == pytest.approx(cr.crps(plain, LABELS).value, rel=1e-14)
-    np.testing.assert_allclose(found.quantile([0.2]), plain.quantile([0.2]), rtol=1e-14)
+    assert cr.crps(gaussian, LABELS).value == pytest.approx(cr.crps(plain, LABELS).value, rel=1e-14)
+    np.testing.assert_allclose(gaussian.quantile([0.2]), plain.quantile([0.2]), rtol=1e-14)
 
 
 @pytest.mark.parametrize("ending", ["npz", "json", "parquet", "pt", "nc"])
@@ -199,26 +199,26 @@ def test_files(ending: str, tmp_path: Path) -> None:
     needed = {"parquet": "pyarrow", "pt": "torch", "nc": "xarray"}.get(ending)
     if needed is not None:
         pytest.importorskip(needed)
-    found = cr.load(written(tmp_path / f"w.{ending}", MIXED, LABELS))
-    assert isinstance(found.predictions, cr.Gaussian)
-    np.testing.assert_array_equal(found.predictions.weights, WEIGHTS)
-    assert cr.crps(found).value == cr.crps(MIXED, LABELS).value
+    data = cr.load(written(tmp_path / f"w.{ending}", MIXED, LABELS))
+    assert isinstance(data.predictions, cr.Gaussian)
+    np.testing.assert_array_equal(data.predictions.weights, WEIGHTS)
+    assert cr.crps(data).value == cr.crps(MIXED, LABELS).value
 
 
 def test_files_that_others_wrote(tmp_path: Path) -> None:
     """Members first, another name, a row to leave out, and rows that are not there."""
     path = tmp_path / "w.npz"
     np.savez(path, mean=MEAN.T, std=STD.T, mixture_weights=WEIGHTS.T, y=LABELS)
-    found = cr.load(path)
-    np.testing.assert_array_equal(found.predictions.weights, WEIGHTS)  # type: ignore[attr-defined]
+    data = cr.load(path)
+    np.testing.assert_array_equal(data.predictions.weights, WEIGHTS)  # type: ignore[attr-defined]
     wrong = WEIGHTS.copy()
     wrong[7] *= 2
     np.savez(path, mean=MEAN, std=STD, member_weights=wrong, y=LABELS)
     with pytest.raises(cr.InvalidRowsError, match=r"row 7 sums to 2.*drop_invalid=True"):
         cr.load(path)
-    found = cr.load(path, drop_invalid=True)
+    data = cr.load(path, drop_invalid=True)
     kept = np.delete(np.arange(N), 7)
-    np.testing.assert_array_equal(found.predictions.weights, WEIGHTS[kept])  # type: ignore[attr-defined]
+    np.testing.assert_array_equal(data.predictions.weights, WEIGHTS[kept])  # type: ignore[attr-defined]
     np.savez(path, mean=MEAN, std=STD, member_weights=WEIGHTS[:5], y=LABELS)
     with pytest.raises(cr.InputError, match=r"one row per instance, \(40, 3\)"):
         cr.load(path)
@@ -279,16 +279,16 @@ def test_dask_workers_take_the_weights_along() -> None:
 
 
 def test_in_every_library(library: Library) -> None:
-    given = cr.Gaussian(*(library.asarray(one) for one in (MEAN, STD)), weights=library.asarray(WEIGHTS))
+    gaussian = cr.Gaussian(*(library.asarray(one) for one in (MEAN, STD)), weights=library.asarray(WEIGHTS))
     labels = library.asarray(LABELS)
     for levels in ([0.2, 0.5], np.arange(1, 40) / 40):
-        found = read(given.quantile(library.asarray(np.asarray(levels))))
+        found = read(gaussian.quantile(library.asarray(np.asarray(levels))))
         np.testing.assert_allclose(found, MIXED.quantile(levels), rtol=1e-9, atol=1e-12)
     for statistic in (cr.crps, cr.gaussian_log_loss, cr.skce, cr.statistics.spread_ratio):
-        assert statistic(given, labels).value == pytest.approx(statistic(MIXED, LABELS).value, rel=1e-9)
+        assert statistic(gaussian, labels).value == pytest.approx(statistic(MIXED, LABELS).value, rel=1e-9)
     first, second = (
         cr.calibration_test(one, y, n_resamples=19, rng=0).pvalue
-        for one, y in ((given, labels), (MIXED, LABELS))
+        for one, y in ((gaussian, labels), (MIXED, LABELS))
     )
     assert first == second
 
@@ -301,9 +301,9 @@ def test_gradients_reach_the_weights() -> None:
 
     def loss(scores: Any) -> Any:
         weights = torch.softmax(scores, dim=1)
-        given = cr.Gaussian(parts[0], parts[1], weights=weights)
-        batch = cr.predictions.as_labels(given, parts[2])
-        return sum(one.bind(given)(batch)[0] for one in (cr.gaussian_log_loss, cr.crps, cr.skce))
+        gaussian = cr.Gaussian(parts[0], parts[1], weights=weights)
+        batch = cr.predictions.as_labels(gaussian, parts[2])
+        return sum(one.bind(gaussian)(batch)[0] for one in (cr.gaussian_log_loss, cr.crps, cr.skce))
 
     assert torch.autograd.gradcheck(loss, (logits,))
     gone = torch.tensor([[0.0, 0.0, -2000.0]] * 5, dtype=torch.float64, requires_grad=True)
@@ -328,7 +328,7 @@ def test_a_fit_knows_its_data_by_their_weights() -> None:
 
 
 def test_a_recalibration_report_puts_folds_together() -> None:
-    found = cr.recalibrate.recalibration_report(
+    report = cr.recalibrate.recalibration_report(
         MIXED, LABELS, methods=[cr.recalibrate.SpreadScaling()], cv=3, n_resamples=19, rng=0
     )
-    assert found is not None
+    assert report is not None

@@ -74,12 +74,12 @@ def test_bandwidths_and_pvalues_agree_between_orders_and_libraries():
     rng = np.random.default_rng(8)
     for _ in range(8):
         probs, labels = decimals(rng, 60, 5, 4, 5), rng.integers(4, size=60)
-        given = cr.Ensemble(probs, member_axis=1)
-        others = (cr.Ensemble(probs[:, ::-1], member_axis=1), as_tensor(given))
+        ensemble = cr.Ensemble(probs, member_axis=1)
+        others = (cr.Ensemble(probs[:, ::-1], member_axis=1), as_tensor(ensemble))
         for name in ("confidence_ece", "skce"):
             first, *rest = (
                 cr.calibration_test(one, labels, statistics=name, n_resamples=99, rng=3)
-                for one in (given, *others)
+                for one in (ensemble, *others)
             )
             for other in rest:
                 assert first.pvalue == other.pvalue

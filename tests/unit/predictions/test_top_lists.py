@@ -82,12 +82,14 @@ def test_impossible_lists_are_refused(logprobs: list[list[float]], match: str) -
 def test_the_headline_is_about_the_answer_whose_probability_is_listed() -> None:
     probs, rng = _world(3, tilt=1.0)
     labels = (probs.cumsum(axis=1) < rng.random((N, 1))).sum(axis=1)
-    found = cr.evaluate(cr.Intervals.from_top_logprobs(_listed(probs, 2)), labels, rng=0, n_resamples=199)
-    assert found.predictions.kind == "Confidence"
-    assert float(found.estimates["confidence_gap"]) == pytest.approx(
+    evaluation = cr.evaluate(
+        cr.Intervals.from_top_logprobs(_listed(probs, 2)), labels, rng=0, n_resamples=199
+    )
+    assert evaluation.predictions.kind == "Confidence"
+    assert float(evaluation.estimates["confidence_gap"]) == pytest.approx(
         probs.max(axis=1).mean() - (labels == probs.argmax(axis=1)).mean()
     )
-    assert found.headline.questions[-1].facts["question"] == "Is the width of its sets believable?"
+    assert evaluation.headline.questions[-1].facts["question"] == "Is the width of its sets believable?"
 
 
 @pytest.mark.slow
@@ -98,12 +100,14 @@ def test_tokens_that_are_no_options_leave_the_confidence_of_an_answer_open(tilt:
     truth /= truth.sum(axis=1, keepdims=True)
     labels = (truth.cumsum(axis=1) < rng.random((N, 1))).sum(axis=1)
     sets = cr.Intervals.from_top_logprobs(_listed(probs, 2), others=np.zeros(N))
-    found = cr.evaluate(sets, labels, rng=0, n_resamples=199)
-    assert found.headline.finding.word == word
-    assert any("unlisted tokens may or may not be options" in note for note in found.notes)
+    evaluation = cr.evaluate(sets, labels, rng=0, n_resamples=199)
+    assert evaluation.headline.finding.word == word
+    assert any("unlisted tokens may or may not be options" in note for note in evaluation.notes)
     width = (sets.upper - sets.lower)[np.arange(N), probs.argmax(axis=1)].mean()
-    assert found.headline.bound is not None
-    assert found.headline.bound > width > 0.03  # no sentence or gate may promise less than lists leave open
+    assert evaluation.headline.bound is not None
+    assert (
+        evaluation.headline.bound > width > 0.03
+    )  # no sentence or gate may promise less than lists leave open
 
 
 @pytest.mark.slow
@@ -111,8 +115,8 @@ def test_lists_that_leave_most_open_cannot_tell() -> None:
     probs = np.full((N, 20), 0.05) + 0.01 * np.eye(20)[np.zeros(N, dtype=int)] - 0.0005
     probs /= probs.sum(axis=1, keepdims=True)
     labels = np.random.default_rng(0).integers(0, 20, N)
-    found = cr.evaluate(cr.Intervals.from_top_logprobs(_listed(probs, 1)), labels, rng=0, n_resamples=99)
-    last = found.headline.questions[-1]
+    evaluation = cr.evaluate(cr.Intervals.from_top_logprobs(_listed(probs, 1)), labels, rng=0, n_resamples=99)
+    last = evaluation.headline.questions[-1]
     assert last.word == "cannot tell"
     assert "more options would leave at most 2 % open" in last.sentence
 

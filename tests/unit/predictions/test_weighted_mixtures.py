@@ -81,12 +81,12 @@ def test_brute_force() -> None:
     from scipy.stats import norm
 
     mean, std, shares = MEAN[0], STD[0], np.array([0.7, 0.2, 0.1])
-    one = cr.Gaussian(mean[None], std[None], weights=shares)
+    gaussian = cr.Gaussian(mean[None], std[None], weights=shares)
     grid = np.linspace(-25, 25, 200_001)
     cdf = norm.cdf(grid[:, None], mean, std) @ shares
     area = ((cdf - (grid >= 0.4)) ** 2).sum() * (grid[1] - grid[0])
-    assert cr.crps(one, [0.4]).value == pytest.approx(area, abs=1e-3)
-    assert cr.gaussian_log_loss(one, [0.4]).value == pytest.approx(
+    assert cr.crps(gaussian, [0.4]).value == pytest.approx(area, abs=1e-3)
+    assert cr.gaussian_log_loss(gaussian, [0.4]).value == pytest.approx(
         -np.log(norm.pdf(0.4, mean, std) @ shares), rel=1e-12
     )
 
@@ -103,18 +103,20 @@ def test_labels_are_drawn_by_weight() -> None:
     assert ((shared > 500) == (members == 1)[:, None]).all()
     assert members.mean() == pytest.approx(0.1, abs=0.02)
     labels = drawn[0]
-    found = cr.calibration_test(far, labels, statistics="quantile_calibration_error", n_resamples=99, rng=0)
-    assert found.pvalue > 0.05
+    result = cr.calibration_test(far, labels, statistics="quantile_calibration_error", n_resamples=99, rng=0)
+    assert result.pvalue > 0.05
     equal = cr.Gaussian(far.mean, far.std)
-    found = cr.calibration_test(equal, labels, statistics="quantile_calibration_error", n_resamples=99, rng=0)
-    assert found.pvalue == 0.01
+    result = cr.calibration_test(
+        equal, labels, statistics="quantile_calibration_error", n_resamples=99, rng=0
+    )
+    assert result.pvalue == 0.01
 
 
 def test_files_keep_weights(tmp_path: Path) -> None:
     for name in ("w.npz", "w.json"):
-        found = cr.load(written(tmp_path / name, WEIGHTED, LABELS)).predictions
-        assert isinstance(found, cr.Gaussian)
-        assert found.weights.tolist() == SHARES.tolist()  # type: ignore[union-attr]
+        predictions = cr.load(written(tmp_path / name, WEIGHTED, LABELS)).predictions
+        assert isinstance(predictions, cr.Gaussian)
+        assert predictions.weights.tolist() == SHARES.tolist()  # type: ignore[union-attr]
     with pytest.raises(cr.FileError, match="no place for member_weights"):
         cr.save(tmp_path / "w.csv", WEIGHTED, LABELS)
 
@@ -128,11 +130,11 @@ def test_bad_weights() -> None:
 
 def test_tensors() -> None:
     torch = pytest.importorskip("torch")
-    given = cr.Gaussian(torch.tensor(MEAN), torch.tensor(STD), weights=torch.tensor(SHARES))
+    gaussian = cr.Gaussian(torch.tensor(MEAN), torch.tensor(STD), weights=torch.tensor(SHARES))
     labels = torch.tensor(LABELS)
-    assert cr.crps(given, labels).value == pytest.approx(cr.crps(WEIGHTED, LABELS).value, rel=1e-12)
-    assert cr.skce(given, labels).value == pytest.approx(cr.skce(WEIGHTED, LABELS).value, rel=1e-9)
-    np.testing.assert_allclose(given.quantile([0.2]).numpy(), WEIGHTED.quantile([0.2]), rtol=1e-12)
+    assert cr.crps(gaussian, labels).value == pytest.approx(cr.crps(WEIGHTED, LABELS).value, rel=1e-12)
+    assert cr.skce(gaussian, labels).value == pytest.approx(cr.skce(WEIGHTED, LABELS).value, rel=1e-9)
+    np.testing.assert_allclose(gaussian.quantile([0.2]).numpy(), WEIGHTED.quantile([0.2]), rtol=1e-12)
 
 
 def test_the_label_bandwidth_follows_the_weights() -> None:
@@ -152,10 +154,10 @@ def test_an_evaluation_says_that_members_have_weights() -> None:
     """In its heading, in its summary and in the header of the report."""
     from credibly.report.content import facts
 
-    found = cr.evaluate(WEIGHTED, LABELS, tests=False)
-    assert found.predictions.weighted
-    assert found.heading == "Evaluation of Gaussian (n = 40, m = 3 (weighted))"
-    assert ("Members M", "3 (weighted)") in facts(found)
+    evaluation = cr.evaluate(WEIGHTED, LABELS, tests=False)
+    assert evaluation.predictions.weighted
+    assert evaluation.heading == "Evaluation of Gaussian (n = 40, m = 3 (weighted))"
+    assert ("Members M", "3 (weighted)") in facts(evaluation)
     plain = cr.evaluate(PLAIN, LABELS, tests=False)
     assert (plain.predictions.weighted, plain.heading) == (False, "Evaluation of Gaussian (n = 40, m = 3)")
 
@@ -173,16 +175,16 @@ def test_members_are_drawn_by_weight_and_limits_count_them() -> None:
     x = np.arange(N, dtype=float)
     chosen = [member_functions(weighted, x=x, n_functions=1, rng=j).members[0] for j in range(30)]
     assert chosen.count(0) >= 25
-    found = cr.predictive_check(WEIGHTED, LABELS, statistics=["crps"], n_resamples=19, rng=0)
+    check = cr.predictive_check(WEIGHTED, LABELS, statistics=["crps"], n_resamples=19, rng=0)
     # 1 / (1/16 + 1/4 + 1/16) = 8/3 equal members, and 2 / (1 + 8/3) = 0.545
-    assert any("count as 2.67 equal ones" in limit and "below 0.55" in limit for limit in found.limits)
+    assert any("count as 2.67 equal ones" in limit and "below 0.55" in limit for limit in check.limits)
 
 
 def test_gradients_reach_equal_weights() -> None:
     torch = pytest.importorskip("torch")
     weights = torch.full((3,), 1 / 3, dtype=torch.float64, requires_grad=True)
-    given = cr.Gaussian(torch.tensor(MEAN), torch.tensor(STD), weights=weights)
-    given.expectation().sum().backward()
+    gaussian = cr.Gaussian(torch.tensor(MEAN), torch.tensor(STD), weights=weights)
+    gaussian.expectation().sum().backward()
     # d/dw_j of sum_j w_j mu_j / sum_j w_j is mu_j less the mean of all
     expected = (MEAN - MEAN.mean(axis=1, keepdims=True)).sum(axis=0)
     np.testing.assert_allclose(weights.grad.numpy(), expected, atol=1e-12)
@@ -196,14 +198,14 @@ def test_weights_go_where_rows_go() -> None:
     probs = RNG.dirichlet(np.ones(3), size=(60, 3))
     labels = RNG.integers(3, size=60)
     weights = torch.tensor(SHARES, requires_grad=True)
-    given = cr.Ensemble(torch.tensor(probs), weights=weights)
-    hosted = given.replace_rows(probs=probs)
+    ensemble = cr.Ensemble(torch.tensor(probs), weights=weights)
+    hosted = ensemble.replace_rows(probs=probs)
     assert isinstance(hosted.weights, np.ndarray)
     np.testing.assert_array_equal(hosted.mean().probs, cr.Ensemble(probs, weights=SHARES).mean().probs)
-    assert given[:5].weights is weights
-    assert not without_graph(given).weights.requires_grad
+    assert ensemble[:5].weights is weights
+    assert not without_graph(ensemble).weights.requires_grad
     found, direct = (
         cr.hypotests.weights_test(one, y, n_resamples=9, refit=False, rng=0)
-        for one, y in ((given, torch.tensor(labels)), (cr.Ensemble(probs, weights=SHARES), labels))
+        for one, y in ((ensemble, torch.tensor(labels)), (cr.Ensemble(probs, weights=SHARES), labels))
     )
     assert found.pvalue == pytest.approx(direct.pvalue, rel=1e-9)

@@ -16,29 +16,29 @@ SHARES = COUNTS / 4
 
 
 def test_the_epistemic_loss_has_the_error_of_clusters() -> None:
-    found = cr.raters.decompose_loss(PROBS, cr.LabelCounts(COUNTS), clusters=CODES)
+    parts = cr.raters.decompose_loss(PROBS, cr.LabelCounts(COUNTS), clusters=CODES)
     own = np.sum((SHARES - PROBS) ** 2 - SHARES * (1 - SHARES) / 3, axis=1)
-    assert found.epistemic.value == pytest.approx(own.mean())
+    assert parts.epistemic.value == pytest.approx(own.mean())
     sums = np.bincount(CODES, own - own.mean())
-    assert found.epistemic.stderr == pytest.approx(np.sqrt(15 / 14 * sums @ sums) / N)
-    assert found.epistemic.n_clusters == 15
-    assert 0 < found.epistemic.degrees_of_freedom < 14
+    assert parts.epistemic.stderr == pytest.approx(np.sqrt(15 / 14 * sums @ sums) / N)
+    assert parts.epistemic.n_clusters == 15
+    assert 0 < parts.epistemic.degrees_of_freedom < 14
     column = (SHARES - PROBS)[:, 0] ** 2 - SHARES[:, 0] * (1 - SHARES[:, 0]) / 3
     sums = np.bincount(CODES, column - column.mean())
-    one = found.per_class.epistemic[0]
+    one = parts.per_class.epistemic[0]
     assert one.stderr == pytest.approx(np.sqrt(15 / 14 * sums @ sums) / N)
     assert one.n_clusters == 15
 
 
 def test_the_calibration_loss_leaves_out_pairs_inside_a_cluster() -> None:
-    found = cr.raters.decompose_loss(PROBS, cr.LabelCounts(COUNTS), n_bins=1, clusters=CODES)
+    parts = cr.raters.decompose_loss(PROBS, cr.LabelCounts(COUNTS), n_bins=1, clusters=CODES)
     written = 0.0
     for column in range(3):
         gap = SHARES[:, column] - PROBS[:, column]
         apart = CODES[:, None] != CODES[None, :]
         written += (np.outer(gap, gap) * apart).sum() / apart.sum()
-    assert found.calibration.value == pytest.approx(written)
-    assert found.bins.count.sum() == 3 * N
+    assert parts.calibration.value == pytest.approx(written)
+    assert parts.bins.count.sum() == 3 * N
 
 
 def test_every_row_its_own_cluster_is_no_cluster() -> None:

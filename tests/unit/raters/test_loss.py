@@ -291,10 +291,10 @@ def test_tiles_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = cr.raters.decompose_loss(probs, labels)
     monkeypatch.setattr(population, "_TILE_ELEMENTS", 40)
     monkeypatch.setattr(two_passes, "_KEPT_ELEMENTS", 0)
-    found = cr.raters.decompose_loss(probs, labels)
+    parts = cr.raters.decompose_loss(probs, labels)
     for name in TERMS:
-        assert getattr(found, name).value == pytest.approx(getattr(whole, name).value, abs=1e-14)
-        assert getattr(found, name).stderr == pytest.approx(getattr(whole, name).stderr, rel=1e-10)
+        assert getattr(parts, name).value == pytest.approx(getattr(whole, name).value, abs=1e-14)
+        assert getattr(parts, name).stderr == pytest.approx(getattr(whole, name).stderr, rel=1e-10)
 
 
 @pytest.mark.parametrize("binning", ["equal_width", "equal_mass"])
@@ -332,9 +332,9 @@ def test_the_result_is_json() -> None:
 
     probs, counts = example()
     text = json.dumps(cr.raters.decompose_loss(probs, cr.LabelCounts(counts)).to_dict(), allow_nan=False)
-    found = json.loads(text)
-    assert found["type"] == "LossDecomposition"
-    assert found["calibration_error"]["squared"]["value"] == found["calibration"]["value"]
+    record = json.loads(text)
+    assert record["type"] == "LossDecomposition"
+    assert record["calibration_error"]["squared"]["value"] == record["calibration"]["value"]
 
 
 @pytest.mark.parametrize(

@@ -68,14 +68,14 @@ def test_the_pair_statistic_is_the_disagreement() -> None:
     probs = rng.dirichlet(np.ones(3), size=30)
     counts = cr.LabelCounts(rng.multinomial(4, probs))
     differ = cr.raters.rater_statistic(lambda labels: labels[0] != labels[1], order=2, name="differ")
-    own = cr.raters.decompose_disagreement(probs, counts, statistic=differ)
+    parts = cr.raters.decompose_disagreement(probs, counts, statistic=differ)
     known = cr.raters.decompose_disagreement(probs, counts)
     for name in ("expected", "calibration", "refinement", "predicted", "observed"):
-        assert getattr(own, name).value == pytest.approx(getattr(known, name).value, abs=1e-13)
-        assert getattr(own, name).stderr == pytest.approx(getattr(known, name).stderr)
-    assert own.name == "differ"
-    assert own.per_class is None
-    assert own.class_average is None
+        assert getattr(parts, name).value == pytest.approx(getattr(known, name).value, abs=1e-13)
+        assert getattr(parts, name).stderr == pytest.approx(getattr(known, name).stderr)
+    assert parts.name == "differ"
+    assert parts.per_class is None
+    assert parts.class_average is None
 
 
 def test_a_statistic_with_several_values_has_one_column_each() -> None:

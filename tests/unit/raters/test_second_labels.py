@@ -134,9 +134,9 @@ def test_one_label_is_refused_with_the_reason() -> None:
         with pytest.raises(cr.InputError, match="must have 3 classes like the predictions; got 4"):
             function(LAWS["members"], cr.LabelCounts(np.ones((4, 4), dtype=int)))
     mixed = np.where(np.arange(4)[:, None] < 2, COUNTS, one)
-    found = cr.raters.ignorance(LAWS["members"], cr.LabelCounts(mixed), n_resamples=19, rng=0)
-    assert (found.n, found.n_left_out) == (2, 2)
-    assert any("2 instances with one label are left out" in note for note in found.notes)
+    result = cr.raters.ignorance(LAWS["members"], cr.LabelCounts(mixed), n_resamples=19, rng=0)
+    assert (result.n, result.n_left_out) == (2, 2)
+    assert any("2 instances with one label are left out" in note for note in result.notes)
     with pytest.raises(cr.InputError, match="`statistics` must be one of"):
         cr.raters.spread_test(LAWS["members"], cr.LabelCounts(COUNTS), statistics=["score"])
 
@@ -152,30 +152,30 @@ def claim(n: int, true_spread: float, seed: int = 0) -> tuple[cr.Dirichlet, cr.L
 @pytest.mark.parametrize(("spread", "direction"), [(0.2, "too wide"), (5.0, "too narrow")])
 def test_direction_and_sentence(spread: float, direction: str) -> None:
     stated, counts = claim(600, spread)
-    found = cr.raters.ignorance(stated, counts, n_resamples=199, rng=0)
-    assert found.verdict() == "conflict"
-    assert found.test.details.direction == direction
-    low, high = found.gap.interval()
+    result = cr.raters.ignorance(stated, counts, n_resamples=199, rng=0)
+    assert result.verdict() == "conflict"
+    assert result.test.details.direction == direction
+    low, high = result.gap.interval()
     assert (high < 0) if direction == "too wide" else (low > 0)
-    assert found.sentence().startswith(
-        f"It says {round(100 * found.stated_share.value)} % of its uncertainty"
+    assert result.sentence().startswith(
+        f"It says {round(100 * result.stated_share.value)} % of its uncertainty"
     )
-    assert "chance does not explain" in found.sentence()
-    assert json.loads(json.dumps(found.to_dict()))["type"] == "Ignorance"
-    assert found.supported.value == pytest.approx(
+    assert "chance does not explain" in result.sentence()
+    assert json.loads(json.dumps(result.to_dict()))["type"] == "Ignorance"
+    assert result.supported.value == pytest.approx(
         cr.raters.decompose_loss(stated.mean(), counts).epistemic.value
     )
-    assert found.per_class_stated.value.sum() == pytest.approx(found.stated.value)
-    assert found.by_size.count.sum() == 600
+    assert result.per_class_stated.value.sum() == pytest.approx(result.stated.value)
+    assert result.by_size.count.sum() == 600
 
 
 def test_a_mean_that_is_off_is_said() -> None:
     rng = np.random.default_rng(1)
     truth = rng.dirichlet(np.ones(3), size=800)
     stated = cr.Dirichlet(20 * truth[:, [1, 2, 0]] + 1)
-    found = cr.raters.ignorance(stated, cr.LabelCounts(rng.multinomial(2, truth)), n_resamples=99, rng=0)
-    assert found.mean_test.verdict() == "conflict"
-    assert "repair the mean first" in found.sentence()
+    result = cr.raters.ignorance(stated, cr.LabelCounts(rng.multinomial(2, truth)), n_resamples=99, rng=0)
+    assert result.mean_test.verdict() == "conflict"
+    assert "repair the mean first" in result.sentence()
 
 
 def test_gains_are_those_of_the_posterior() -> None:
@@ -296,15 +296,15 @@ def test_raters_who_differ_widen_errors_and_are_said() -> None:
     crossed = crossed_error(alone, counts, mean, 1.0)
     assert crossed["stderr"] > 1.2 * alone["stderr"]
     assert crossed["degrees_of_freedom"] == raters - 1
-    found = cr.raters.ignorance(cr.Dirichlet(6 * mean + 0.01), counts, n_resamples=99, rng=0)
-    assert "Raters differ" in found.sentence()
-    assert "Raters differ" in found.sentence(1e-6)  # the interval allows for them at any level
-    assert found.test.deciding_pvalue >= found.test.details.crossed_pvalue
-    assert found.mean_test.deciding_pvalue >= found.mean_test.details.crossed_pvalue
-    unclear = with_details(found.test, dataclasses.replace(found.test.details, crossed_pvalue=0.2))
+    result = cr.raters.ignorance(cr.Dirichlet(6 * mean + 0.01), counts, n_resamples=99, rng=0)
+    assert "Raters differ" in result.sentence()
+    assert "Raters differ" in result.sentence(1e-6)  # the interval allows for them at any level
+    assert result.test.deciding_pvalue >= result.test.details.crossed_pvalue
+    assert result.mean_test.deciding_pvalue >= result.mean_test.details.crossed_pvalue
+    unclear = with_details(result.test, dataclasses.replace(result.test.details, crossed_pvalue=0.2))
     assert unclear.pvalue <= 0.2
     assert [unclear.rejects(level) for level in (0.19, 0.2)] == [False, True]
-    assert "spread" not in found.mean_test.sentence()
+    assert "spread" not in result.mean_test.sentence()
     same = np.repeat(labels[:, :1], raters, axis=1)
     calm = cr.raters.rater_test(cr.LabelCounts.from_table(same, n_classes=2), n_resamples=99, rng=0)
     assert calm.pvalue == 1.0  # all orders are the same
@@ -370,15 +370,15 @@ def test_crossed_errors_by_a_loop() -> None:
 
 def test_agreement_of_single_raters() -> None:
     counts = cr.LabelCounts.from_table([[0, 0, 1], [1, 1, 1], [0, 0, 1], [1, 1, 0]], n_classes=2)
-    found = cr.raters.agreement(counts)
+    result = cr.raters.agreement(counts)
     # rater 2 agrees with both others in one of four instances
-    assert found.by_rater.value[2] == pytest.approx(1 / 4)
-    assert found.alpha_without[2] == pytest.approx(1.0)
-    assert found.confusion("rater 2") == pytest.approx(np.array([[0, 1], [1 / 2, 1 / 2]]))
+    assert result.by_rater.value[2] == pytest.approx(1 / 4)
+    assert result.alpha_without[2] == pytest.approx(1.0)
+    assert result.confusion("rater 2") == pytest.approx(np.array([[0, 1], [1 / 2, 1 / 2]]))
     with pytest.raises(cr.InputError, match="must be one of the raters"):
-        found.confusion("rater 9")
+        result.confusion("rater 9")
     plain = cr.raters.agreement(cr.LabelCounts(counts.counts))
-    assert plain.krippendorff.value == found.krippendorff.value
+    assert plain.krippendorff.value == result.krippendorff.value
     assert plain.raters is None
     with pytest.raises(cr.UnsupportedError, match="who gave which label"):
         plain.confusion("rater 0")
@@ -494,14 +494,14 @@ def test_the_entropy_split_is_an_interval() -> None:
 
 def test_an_evaluation_asks_whether_ignorance_is_honest() -> None:
     stated, counts = claim(300, 0.2)
-    found = cr.evaluate(stated, counts, statistics=["brier"], n_resamples=199, rng=0)
-    (answer,) = [one for one in found.headline.questions if one.about == "ignorance"]
+    evaluation = cr.evaluate(stated, counts, statistics=["brier"], n_resamples=199, rng=0)
+    (answer,) = [question for question in evaluation.headline.questions if question.about == "ignorance"]
     assert answer.question == "Is its ignorance honest?"
-    assert answer.word == found.ignorance.word == "conflict"
+    assert answer.word == evaluation.ignorance.word == "conflict"
     assert "With a concentration fitted on other folds it says" in answer.sentence
-    repaired = found.ignorance.repaired
-    assert abs(repaired.gap.value) < 0.5 * abs(found.ignorance.found.gap.value)
-    assert any("Repair the stated ignorance" in text for text, _ in found.headline.steps)
+    repaired = evaluation.ignorance.repaired
+    assert abs(repaired.gap.value) < 0.5 * abs(evaluation.ignorance.found.gap.value)
+    assert any("Repair the stated ignorance" in text for text, _ in evaluation.headline.steps)
     assert cr.evaluate(stated.mean(), counts, statistics=["brier"], n_resamples=199, rng=0).ignorance is None
 
 
@@ -510,11 +510,12 @@ def test_a_repair_that_diverges_leaves_the_verdict_of_an_evaluation() -> None:
     scores = 1.2 * rng.normal(size=(400, 1, 3)) + 0.8 * rng.normal(size=(400, 5, 3))
     members = cr.Ensemble.from_logits(scores, member_axis=1)
     counts = cr.LabelCounts(rng.multinomial(2, members.mean().probs))  # no ignorance at all
-    found = cr.evaluate(members, counts, statistics=["brier"], n_resamples=199, rng=35)
-    assert found.ignorance.word == "conflict"
-    assert found.ignorance.repaired is None
+    evaluation = cr.evaluate(members, counts, statistics=["brier"], n_resamples=199, rng=35)
+    assert evaluation.ignorance.word == "conflict"
+    assert evaluation.ignorance.repaired is None
     assert (
-        "the best alpha0 is infinite" in dict(found.not_run)["repair after the test of the stated ignorance"]
+        "the best alpha0 is infinite"
+        in dict(evaluation.not_run)["repair after the test of the stated ignorance"]
     )
 
 
@@ -548,6 +549,6 @@ def test_two_raters_leave_no_alpha_without_one_of_them() -> None:
     counts, _ = cr.LabelCounts.from_annotations(
         np.repeat(np.arange(4), 2), np.tile(["ana", "bo"], 4), labels, n_classes=2
     )
-    shown = str(cr.raters.agreement(counts))
-    assert "(ana) to 0.50 (bo)" in shown
-    assert "nan" not in shown
+    text = str(cr.raters.agreement(counts))
+    assert "(ana) to 0.50 (bo)" in text
+    assert "nan" not in text

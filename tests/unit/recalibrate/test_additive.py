@@ -66,9 +66,9 @@ def test_platt_is_logistic_regression_on_the_logit() -> None:
     predictions, labels = event(2000, 2.0, 1.5)
     x = predictions.logits[:, 1]
     other = linear.LogisticRegression(C=np.inf, tol=1e-12, max_iter=1000).fit(x[:, None], labels)
-    own = cr.recalibrate.PlattScaling().fit(predictions, labels)
-    assert own.slope == pytest.approx(other.coef_[0, 0], abs=1e-6)
-    assert own.intercepts.tolist() == [0.0, pytest.approx(other.intercept_[0], abs=1e-6)]
+    fitted = cr.recalibrate.PlattScaling().fit(predictions, labels)
+    assert fitted.slope == pytest.approx(other.coef_[0, 0], abs=1e-6)
+    assert fitted.intercepts.tolist() == [0.0, pytest.approx(other.intercept_[0], abs=1e-6)]
 
 
 def test_the_sigmoid_of_scikit_learn_differs_by_its_smoothed_labels() -> None:
@@ -80,8 +80,8 @@ def test_the_sigmoid_of_scikit_learn_differs_by_its_smoothed_labels() -> None:
     target = np.where(labels == 1, (positive[1] + 1) / (positive[1] + 2), 1 / (positive[0] + 2))
     rows = cr.Point.from_logits(np.repeat(predictions.logits, 2, axis=0))
     weight = np.column_stack([1 - target, target]).ravel()
-    own = cr.recalibrate.PlattScaling().fit(rows, np.tile([0, 1], 2000), sample_weight=weight)
-    assert (own.slope, own.intercepts[1]) == pytest.approx((-other.a_, -other.b_), abs=1e-4)
+    fitted = cr.recalibrate.PlattScaling().fit(rows, np.tile([0, 1], 2000), sample_weight=weight)
+    assert (fitted.slope, fitted.intercepts[1]) == pytest.approx((-other.a_, -other.b_), abs=1e-4)
     plain = cr.recalibrate.PlattScaling().fit(predictions, labels)
     assert plain.slope == pytest.approx(-other.a_, abs=0.01)
 
@@ -121,26 +121,26 @@ def test_groups_are_pooled(kind: str, tmp_path: Path) -> None:
     off = {"TemperatureScaling": (2.0, 0.0), "BiasScaling": (1.0, 1.5), "PlattScaling": (2.0, 1.5)}[kind]
     logit = predictions.logits[:, 1]
     logit = np.where(groups == "rest", logit, off[0] * logit + off[1])
-    given = cr.Point.from_logits(np.column_stack([np.zeros(6000), logit]))
-    method = getattr(cr.recalibrate, kind)().fit(given, labels, groups=groups)
+    point = cr.Point.from_logits(np.column_stack([np.zeros(6000), logit]))
+    method = getattr(cr.recalibrate, kind)().fit(point, labels, groups=groups)
     assert method.fitted_by_group
     wanted = np.array([0.0, 1.0])
     of_groups = [
         method.apply(cr.Point.from_logits(np.column_stack([np.zeros(2), wanted])), groups=[name] * 2)
         for name in ("big", "rest", "tiny", "unheard")
     ]
-    big, rest, tiny, unheard = (np.diff(one.logits, axis=1)[:, 0] for one in of_groups)
+    big, rest, tiny, unheard = (np.diff(group.logits, axis=1)[:, 0] for group in of_groups)
     assert np.allclose(big, (wanted - off[1]) / off[0], atol=0.15)
     assert np.allclose(rest, wanted, atol=0.15)
     assert np.abs(tiny - unheard).max() < np.abs(big - unheard).max() + 0.3
     assert any(
-        "2 instances of 1 group that the fit did not see (unheard)" in one for one in of_groups[3].notes
+        "2 instances of 1 group that the fit did not see (unheard)" in note for note in of_groups[3].notes
     )
     assert not any("did not see" in note for one in of_groups[:3] for note in one.notes)
     again = cr.recalibrate.load(method.save(tmp_path / "by_group.json"))
     assert again.to_dict() == method.to_dict()
-    same = again.apply(given[1:], groups=groups[1:])
-    assert np.array_equal(same.logits, method.apply(given[1:], groups=groups[1:]).logits)
+    same = again.apply(point[1:], groups=groups[1:])
+    assert np.array_equal(same.logits, method.apply(point[1:], groups=groups[1:]).logits)
 
 
 @pytest.mark.parametrize("kind", ["TemperatureScaling", "BiasScaling", "PlattScaling"])
@@ -275,8 +275,8 @@ def test_rounded_predictions_have_nearly_the_temperature_of_exact_ones() -> None
     with pytest.warns(UserWarning, match="stored as 0"):
         rounded = cr.recalibrate.TemperatureScaling().fit(cr.Point.from_scores(sharp.round(4)), labels)
     assert 3.0 < rounded.temperature < 4.5  # 4 without rounding; hundreds if zeros are read as 5e-324
-    one = rounded.apply(cr.Point([[1.0] + [0.0] * 9]))  # zeros mean what they meant in the fit
-    assert one.logits[0, 1] == pytest.approx(
+    applied = rounded.apply(cr.Point([[1.0] + [0.0] * 9]))  # zeros mean what they meant in the fit
+    assert applied.logits[0, 1] == pytest.approx(
         np.log(rounded.zero / (1 + 9 * rounded.zero)) / rounded.temperature
     )
 

@@ -146,10 +146,10 @@ def test_it_can_only_lower_the_predicted_disagreement() -> None:
 
 def test_a_dirichlet_is_scaled_by_a_factor() -> None:
     probs, counts = rated(4000, raters=8)
-    given = cr.Dirichlet(40.0 * probs)  # ten times too concentrated
-    alpha = cr.recalibrate.AlphaCalibration(penalty=0.0).fit(given, cr.LabelCounts(counts))
-    assert alpha.alpha0(given[:2]) == pytest.approx([0.1, 0.1], rel=0.1)
-    assert np.allclose(alpha.apply(given[1:]).alpha / given[1:].alpha, alpha.alpha0(given[:1])[0])
+    dirichlet = cr.Dirichlet(40.0 * probs)  # ten times too concentrated
+    alpha = cr.recalibrate.AlphaCalibration(penalty=0.0).fit(dirichlet, cr.LabelCounts(counts))
+    assert alpha.alpha0(dirichlet[:2]) == pytest.approx([0.1, 0.1], rel=0.1)
+    assert np.allclose(alpha.apply(dirichlet[1:]).alpha / dirichlet[1:].alpha, alpha.alpha0(dirichlet[:1])[0])
 
 
 def test_members_become_a_mixture_of_dirichlets() -> None:
@@ -162,8 +162,8 @@ def test_members_become_a_mixture_of_dirichlets() -> None:
     # D21 eq. 51: mean over members of a0 / (a0 + 1) (1 - sum z^2)
     a0 = float(alpha.alpha0(ensemble[:1])[0])
     expected = (a0 / (a0 + 1) * (1 - (ensemble.probs[1:] ** 2).sum(axis=-1))).mean()
-    found = cr.raters.decompose_disagreement(after, counts[1:]).predicted.value
-    assert found == pytest.approx(expected, rel=1e-10)
+    value = cr.raters.decompose_disagreement(after, counts[1:]).predicted.value
+    assert value == pytest.approx(expected, rel=1e-10)
 
 
 def test_single_labels_are_refused() -> None:
@@ -283,9 +283,9 @@ def test_members_without_weight_have_no_features_in_the_fit() -> None:
     first = cr.Ensemble(predictions.probs[:, :2], member_axis=1)
     all_of_them = cr.recalibrate.AlphaCalibration().fit(weighted, counts, features=features)
     two = cr.recalibrate.AlphaCalibration().fit(first, counts, features=features[:, :2])
-    shown = features[:, :2]
+    feature = features[:, :2]
     assert np.allclose(
-        all_of_them.alpha0(weighted, features=features)[:, :2], two.alpha0(first, features=shown), rtol=1e-3
+        all_of_them.alpha0(weighted, features=features)[:, :2], two.alpha0(first, features=feature), rtol=1e-3
     )
 
 

@@ -30,26 +30,26 @@ def fitted(
 
 @pytest.mark.slow
 def test_a_set_whose_centre_is_right_shrinks_to_it() -> None:
-    found = fitted(*tilted(400, 0.0))
-    assert found.spread == 0.0
-    assert found.pvalues.size == 1
+    recalibration = fitted(*tilted(400, 0.0))
+    assert recalibration.spread == 0.0
+    assert recalibration.pvalues.size == 1
     ensemble, _ = tilted(50, 0.0, seed=1)
-    after = found.apply(ensemble)
+    after = recalibration.apply(ensemble)
     assert np.allclose(after.probs[:, 0], after.probs[:, 1])
 
 
 @pytest.mark.slow
 def test_a_set_grows_until_it_holds_the_truth() -> None:
-    found = fitted(*tilted(1500, 2.0))
-    assert found.spread in (1.5, 2.0)  # at 2 the truth is a member; 1.5 may pass by chance
-    assert (found.pvalues[:-1] <= 0.05).all()
-    assert found.pvalues[-1] > 0.05
+    recalibration = fitted(*tilted(1500, 2.0))
+    assert recalibration.spread in (1.5, 2.0)  # at 2 the truth is a member; 1.5 may pass by chance
+    assert (recalibration.pvalues[:-1] <= 0.05).all()
+    assert recalibration.pvalues[-1] > 0.05
     ensemble, _ = tilted(50, 0.0, seed=1)
-    after = found.apply(ensemble)
+    after = recalibration.apply(ensemble)
     before = np.diff(np.log(ensemble.probs), axis=1)
     gap = np.diff(np.log(after.probs), axis=1)
     # differences between classes grow by the factor
-    assert np.allclose(gap[..., 0] - gap[..., 1], found.spread * (before[..., 0] - before[..., 1]))
+    assert np.allclose(gap[..., 0] - gap[..., 1], recalibration.spread * (before[..., 0] - before[..., 1]))
 
 
 @pytest.mark.slow
@@ -61,11 +61,11 @@ def test_a_set_that_no_spread_can_save_is_refused() -> None:
 
 @pytest.mark.slow
 def test_a_failed_fit_leaves_the_one_before() -> None:
-    found = fitted(*tilted(400, 0.0))
+    recalibration = fitted(*tilted(400, 0.0))
     with pytest.raises(cr.UnsupportedError, match="rejects all"):
-        found.fit(*tilted(240, 6.0))
-    assert found.spread == 0.0
-    assert found.apply(tilted(5, 0.0, seed=1)[0]).n_members == 2
+        recalibration.fit(*tilted(240, 6.0))
+    assert recalibration.spread == 0.0
+    assert recalibration.apply(tilted(5, 0.0, seed=1)[0]).n_members == 2
 
 
 @pytest.mark.slow
@@ -73,27 +73,27 @@ def test_a_failed_fit_leaves_the_one_before() -> None:
 def test_a_margin_enlarges_what_no_spread_can_save(margin: str, weights: object, tmp_path: Path) -> None:
     ensemble, labels = tilted(1000, 6.0)
     ensemble = cr.Ensemble.from_logits(np.asarray(ensemble.logits), weights=weights)
-    found = fitted(ensemble, labels, margin=margin)
-    assert found.spread == 1.0
-    assert found.radius > 0
-    assert (found.pvalues <= 0.05).all()
+    recalibration = fitted(ensemble, labels, margin=margin)
+    assert recalibration.spread == 1.0
+    assert recalibration.radius > 0
+    assert (recalibration.pvalues <= 0.05).all()
     new, seen = tilted(200, 6.0, seed=1)
     new = cr.Ensemble.from_logits(np.asarray(new.logits), weights=weights)
-    after = found.apply(new)
+    after = recalibration.apply(new)
     assert after.n_members == 4  # two members moved towards two classes
     assert not cr.hypotests.witness_test(after, seen, rng=0).rejects(0.01)
     if margin == "vacuous":  # (1 - r) mean + r uniform
-        expected = (1 - found.radius) * new.mean().probs + found.radius / 2
+        expected = (1 - recalibration.radius) * new.mean().probs + recalibration.radius / 2
         np.testing.assert_allclose(after.mean().probs, expected, atol=1e-12)
     assert f"{margin} margin" in after.notes[-1]
-    again = cr.recalibrate.load(found.save(tmp_path / "set.json"))
+    again = cr.recalibrate.load(recalibration.save(tmp_path / "set.json"))
     assert np.array_equal(again.apply(new).probs, after.probs)
 
 
 def test_a_margin_is_not_needed_where_a_spread_is_accepted() -> None:
-    found = fitted(*tilted(400, 0.0), margin="vacuous")
-    assert found.radius == 0.0
-    assert found.apply(tilted(5, 0.0, seed=1)[0]).n_members == 2
+    recalibration = fitted(*tilted(400, 0.0), margin="vacuous")
+    assert recalibration.radius == 0.0
+    assert recalibration.apply(tilted(5, 0.0, seed=1)[0]).n_members == 2
 
 
 def test_temperatures_are_fitted_on_the_other_part() -> None:
@@ -152,7 +152,7 @@ def test_a_penalty_counts_members_by_weight() -> None:
     members = rng.dirichlet(np.ones(3), size=(200, 2))
     labels = np.array([rng.choice(3, p=row) for row in members.mean(axis=1)])
     weighted, repeated = (
-        cr.recalibrate.MemberTemperatures(penalty=0.1).fit(one, labels).temperatures
-        for one in (cr.Ensemble(members, weights=[2 / 3, 1 / 3]), cr.Ensemble(members[:, [0, 0, 1]]))
+        cr.recalibrate.MemberTemperatures(penalty=0.1).fit(predictions, labels).temperatures
+        for predictions in (cr.Ensemble(members, weights=[2 / 3, 1 / 3]), cr.Ensemble(members[:, [0, 0, 1]]))
     )
     np.testing.assert_allclose(weighted, repeated[[0, 2]], rtol=1e-3)

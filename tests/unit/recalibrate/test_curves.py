@@ -25,8 +25,8 @@ def test_a_range_that_is_off_is_mended(name: str) -> None:
     probs, labels = event(8000)
     fitted = named_recalibration(name).fit(probs, labels)
     ask = np.array([0.1, 0.3, 0.5, 0.8, 0.95])
-    found = fitted.apply(cr.Point(np.column_stack([1 - ask, ask]))).probs[:, 1]
-    assert np.allclose(found, np.minimum(ask, 0.6), atol=0.06)
+    row = fitted.apply(cr.Point(np.column_stack([1 - ask, ask]))).probs[:, 1]
+    assert np.allclose(row, np.minimum(ask, 0.6), atol=0.06)
 
 
 @pytest.mark.parametrize("name", ["curve", "isotonic", "beta"])
@@ -50,11 +50,11 @@ def test_isotonic_is_that_of_scikit_learn() -> None:
     weight = np.random.default_rng(1).uniform(0.5, 2.0, size=1000)
     other = isotonic.IsotonicRegression(out_of_bounds="clip")
     other.fit(probs[:1000, 1], labels[:1000], sample_weight=weight)
-    own = cr.recalibrate.IsotonicRecalibration().fit(probs[:1000], labels[:1000], sample_weight=weight)
+    fitted = cr.recalibrate.IsotonicRecalibration().fit(probs[:1000], labels[:1000], sample_weight=weight)
     assert np.allclose(
-        own.predict_proba(probs[1000:])[:, 1], other.predict(probs[1000:, 1]), atol=1e-9, rtol=0
+        fitted.predict_proba(probs[1000:])[:, 1], other.predict(probs[1000:, 1]), atol=1e-9, rtol=0
     )
-    assert (own.predict_proba(probs[1000:]) > 0).all()
+    assert (fitted.predict_proba(probs[1000:]) > 0).all()
 
 
 def test_isotonic_knows_classes_from_real_values() -> None:
@@ -120,24 +120,24 @@ def test_venn_abers_is_two_isotonic_regressions() -> None:
     probs = probs.round(1)
     fitted = cr.recalibrate.VennAbers().fit(probs, labels)
     ask = np.array([0.0, 0.05, 0.3, 0.44, 0.6, 1.0])
-    found = fitted.apply(cr.Point(np.column_stack([1 - ask, ask])))
-    assert isinstance(found, cr.Intervals)
+    applied = fitted.apply(cr.Point(np.column_stack([1 - ask, ask])))
+    assert isinstance(applied, cr.Intervals)
     for i, p in enumerate(ask):
-        for label, bound in ((0, found.lower), (1, found.upper)):
+        for label, bound in ((0, applied.lower), (1, applied.upper)):
             at, place = np.unique(np.append(probs[:, 1], p), return_inverse=True)
             y, total = np.append(labels, label), np.bincount(place)
             wanted = isotonic_regression(np.bincount(place, y) / total, weights=total).x[place[-1]]
             assert bound[i, 1] == pytest.approx(wanted), (at, p, label)
-    assert np.allclose(found.lower[:, 0], 1 - found.upper[:, 1])
+    assert np.allclose(applied.lower[:, 0], 1 - applied.upper[:, 1])
     with pytest.raises(cr.UnsupportedError, match="two classes; got 3"):
         cr.recalibrate.VennAbers().fit(*world(30))
 
 
 def test_venn_abers_intervals_are_judged_by_the_test_of_sets() -> None:
     probs, labels = event(1200)
-    found = cr.recalibrate.VennAbers().fit(probs[:1000], labels[:1000]).apply(probs[1000:])
-    assert cr.hypotests.credal_test(found, labels[1000:], n_resamples=99).pvalue > 0.05
-    assert cr.hypotests.credal_test(found, 1 - labels[1000:], n_resamples=99).pvalue < 0.05
+    applied = cr.recalibrate.VennAbers().fit(probs[:1000], labels[:1000]).apply(probs[1000:])
+    assert cr.hypotests.credal_test(applied, labels[1000:], n_resamples=99).pvalue > 0.05
+    assert cr.hypotests.credal_test(applied, 1 - labels[1000:], n_resamples=99).pvalue < 0.05
 
 
 def test_noise_is_recovered() -> None:
@@ -146,9 +146,9 @@ def test_noise_is_recovered() -> None:
     noisy = np.where(rng.random(8000) < 0.3, rng.integers(3, size=8000), labels)
     fitted = cr.recalibrate.NoiseScaling().fit(probs, noisy)
     assert fitted.noise == pytest.approx(0.3, abs=0.03)
-    own = probs[np.arange(8000), noisy]
+    row = probs[np.arange(8000), noisy]
     best = minimize_scalar(
-        lambda e: -np.log((1 - e) * own + e * fitted.base_rates[noisy]).sum(),
+        lambda e: -np.log((1 - e) * row + e * fitted.base_rates[noisy]).sum(),
         bounds=(0, 1),
         method="bounded",
         options={"xatol": 1e-10},

@@ -34,20 +34,20 @@ def test_a_recalibrated_classifier_meets_the_checks_of_scikit_learn() -> None:
         on_skip=None,
         on_fail=None,
     )
-    failed = {one["check_name"]: one["exception"] for one in results if one["status"] == "failed"}
+    failed = {result["check_name"]: result["exception"] for result in results if result["status"] == "failed"}
     assert not failed, failed
-    assert sum(one["status"] == "passed" for one in results) > 30
+    assert sum(result["status"] == "passed" for result in results) > 30
 
 
 def test_arrays_of_probabilities_and_logits() -> None:
     probs, labels = world(600)
     names = np.array(["a", "b", "c"])[labels]
-    own = cr.recalibrate.TemperatureScaling().fit(probs[:400], labels[:400])
+    fitted = cr.recalibrate.TemperatureScaling().fit(probs[:400], labels[:400])
     model = ArrayRecalibrator().fit(probs[:400], names[:400])
-    assert np.allclose(model.predict_proba(probs[400:]), own.apply(probs[400:]).probs)
+    assert np.allclose(model.predict_proba(probs[400:]), fitted.apply(probs[400:]).probs)
     assert set(model.predict(probs[400:])) <= {"a", "b", "c"}
     logits = ArrayRecalibrator(input="logits").fit(np.log(probs[:400]), names[:400])
-    assert logits.recalibration_.temperature == pytest.approx(own.temperature, rel=1e-9)
+    assert logits.recalibration_.temperature == pytest.approx(fitted.temperature, rel=1e-9)
     weighted = ArrayRecalibrator("vector+temperature").fit(probs, names, sample_weight=np.ones(600))
     assert weighted.predict_proba(probs).shape == (600, 3)
     assert clone(model).get_params() == model.get_params()
@@ -72,8 +72,8 @@ def test_a_fitted_classifier_is_left_as_it_is() -> None:
     better = RecalibratedClassifier(plain, cv="prefit").fit(X[600:1200], y[600:1200])
     assert better.estimator_ is plain
     logits = plain.predict_log_proba(X[600:1200])  # many of its probabilities are stored as 0
-    own = cr.recalibrate.TemperatureScaling().fit(cr.Point.from_logits(logits), y[600:1200])
-    assert better.recalibration_.temperature == own.temperature
+    fitted = cr.recalibrate.TemperatureScaling().fit(cr.Point.from_logits(logits), y[600:1200])
+    assert better.recalibration_.temperature == fitted.temperature
 
 
 def test_methods_can_be_searched() -> None:

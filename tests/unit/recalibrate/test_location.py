@@ -33,58 +33,58 @@ def kinds(mean: np.ndarray, spread: np.ndarray) -> list[cr.predictions.RealPredi
 @pytest.mark.parametrize("unit", [1.0, 1e-18, 1e18])
 def test_all_terms_are_found_together_in_every_unit(unit: float) -> None:
     """centre = 1.25 m + 0.5 and spread = 0.6 s^1.5 must become m and s."""
-    for given in kinds(unit * (1.25 * MEAN + 0.5), unit * 0.6 * SPREAD**1.5):
+    for kind in kinds(unit * (1.25 * MEAN + 0.5), unit * 0.6 * SPREAD**1.5):
         found = cr.recalibrate.LocationScaling(("shift", "slope", "scale", "spread"))
-        made = found.fit(given[:1999], unit * LABELS[:1999]).apply(given)
+        made = found.fit(kind[:1999], unit * LABELS[:1999]).apply(kind)
         mean, spread = moments_of(made)
         assert np.abs(mean / unit - MEAN).mean() < 0.1
         assert np.abs(np.log(spread / unit / SPREAD)).mean() < 0.1
-        assert type(made) is type(given)
+        assert type(made) is type(kind)
 
 
 @pytest.mark.parametrize("follows", [0.0, 1.0])
 def test_shifts_follow_the_spread_where_that_explains_more(follows: float, tmp_path: Path) -> None:
     groups = np.array(["a", "b", "c", "d"])[np.arange(N) % 4]
     shift = np.where(groups == "a", 0.8, 0.3) * SPREAD**follows
-    for given in kinds(MEAN + shift, SPREAD):
-        found = cr.recalibrate.LocationScaling(("shift",)).fit(
-            given[:1999], LABELS[:1999], groups=groups[:1999]
+    for kind in kinds(MEAN + shift, SPREAD):
+        fitted = cr.recalibrate.LocationScaling(("shift",)).fit(
+            kind[:1999], LABELS[:1999], groups=groups[:1999]
         )
-        assert found.follows == follows
-        assert ("stated spreads" in found.describe()) == bool(follows)
-        again = cr.recalibrate.load(found.save(tmp_path / f"{type(given).__name__}.json"))
-        left = moments_of(again.apply(given, groups=groups))[0] - MEAN
+        assert fitted.follows == follows
+        assert ("stated spreads" in fitted.describe()) == bool(follows)
+        again = cr.recalibrate.load(fitted.save(tmp_path / f"{type(kind).__name__}.json"))
+        left = moments_of(again.apply(kind, groups=groups))[0] - MEAN
         assert np.abs(left / SPREAD**follows).mean() < 0.08  # draws state their mean within 0.06 spreads
 
 
 def test_quantiles_are_moved_around_their_mean() -> None:
     """A log-normal has its mean above its median: moving the median there would be wrong."""
     table = MEAN[:, None] + np.exp(0.6 * ndtri(LEVELS))
-    given = cr.Quantiles(table, LEVELS)
-    mean, spread = moments_of(given)
+    quantiles = cr.Quantiles(table, LEVELS)
+    mean, spread = moments_of(quantiles)
     assert mean - MEAN == pytest.approx(np.exp(0.18), abs=0.02)  # exp(s^2 / 2)
     assert spread == pytest.approx(np.sqrt((np.exp(0.36) - 1) * np.exp(0.36)), rel=0.12)
     labels = MEAN + np.exp(0.6 * ERROR)
-    found = cr.recalibrate.LocationScaling(("shift",)).fit(given[:1999], labels[:1999])
-    assert abs(found.centre[0]) < 0.06
-    moved = found.apply(given)
-    assert np.allclose(np.asarray(moved.values) - table, found.centre[0])
+    fitted = cr.recalibrate.LocationScaling(("shift",)).fit(quantiles[:1999], labels[:1999])
+    assert abs(fitted.centre[0]) < 0.06
+    moved = fitted.apply(quantiles)
+    assert np.allclose(np.asarray(moved.values) - table, fitted.centre[0])
 
 
 def test_what_groups_have_of_their_own_is_pulled_as_far_as_chance_explains_it() -> None:
     groups = np.arange(N) % 200
     shifts = 0.3 * np.random.default_rng(0).normal(size=200)
-    given = cr.Gaussian(MEAN, np.ones(N))
+    gaussian = cr.Gaussian(MEAN, np.ones(N))
     for between, bound in ((0.0, 0.005), (1.0, 0.055)):  # 0.3^2 / 10 / (0.3^2 + 1 / 10) = 0.047
         labels = MEAN + between * shifts[groups] + ERROR
-        found = cr.recalibrate.LocationScaling(("shift",)).fit(given, labels, groups=groups)
-        own = found.centre[0] + found.centre[1:]
-        truth = between * shifts[[int(one) for one in found.levels]]
+        fitted = cr.recalibrate.LocationScaling(("shift",)).fit(gaussian, labels, groups=groups)
+        own = fitted.centre[0] + fitted.centre[1:]
+        truth = between * shifts[[int(level) for level in fitted.levels]]
         assert np.mean((own - truth) ** 2) < bound
         scale = cr.recalibrate.SpreadScaling().fit(
-            given, MEAN + np.exp(between * shifts[groups]) * ERROR, groups=groups
+            gaussian, MEAN + np.exp(between * shifts[groups]) * ERROR, groups=groups
         )
-        logs = np.log([scale.scales[one] for one in found.levels])
+        logs = np.log([scale.scales[level] for level in fitted.levels])
         assert np.mean((logs - truth) ** 2) < bound
 
 
@@ -98,36 +98,36 @@ def test_the_variance_between_groups_is_what_chance_leaves() -> None:
 
 def test_groups_of_the_fit_and_others() -> None:
     groups = np.where(np.arange(N) % 4 == 0, "a", "b")
-    given = cr.Gaussian(MEAN + 2.0 * (groups == "a"), SPREAD)
-    found = cr.recalibrate.LocationScaling(("shift",)).fit(given, LABELS, groups=groups)
-    assert found.fitted_by_group
-    made = found.apply(given[:4], groups=["a", "b", "new", "newer"])
-    moved = np.asarray(made.mean) - np.asarray(given.mean)[:4]
+    gaussian = cr.Gaussian(MEAN + 2.0 * (groups == "a"), SPREAD)
+    fitted = cr.recalibrate.LocationScaling(("shift",)).fit(gaussian, LABELS, groups=groups)
+    assert fitted.fitted_by_group
+    made = fitted.apply(gaussian[:4], groups=["a", "b", "new", "newer"])
+    moved = np.asarray(made.mean) - np.asarray(gaussian.mean)[:4]
     assert moved[0] == pytest.approx(-2.0, abs=0.15)
     assert moved[1] == pytest.approx(0.0, abs=0.1)
-    assert moved[2] == moved[3] == pytest.approx(float(found.centre[0]))
+    assert moved[2] == moved[3] == pytest.approx(float(fitted.centre[0]))
     assert "2 instances of 2 groups that the fit did not see" in made.notes[-1]
     with pytest.raises(cr.InputError, match="must be given: the fit used some"):
-        found.apply(given[:4])
-    plain = cr.recalibrate.LocationScaling(("shift",)).fit(given, LABELS)
+        fitted.apply(gaussian[:4])
+    plain = cr.recalibrate.LocationScaling(("shift",)).fit(gaussian, LABELS)
     with pytest.raises(cr.InputError, match="must be left out: the fit used none"):
-        plain.apply(given[:4], groups=groups[:4])
-    chain = plain.unfitted().then(cr.recalibrate.IsotonicRecalibration()).fit(given, LABELS, groups=groups)
+        plain.apply(gaussian[:4], groups=groups[:4])
+    chain = plain.unfitted().then(cr.recalibrate.IsotonicRecalibration()).fit(gaussian, LABELS, groups=groups)
     with pytest.raises(cr.InputError, match="must be given: the fit used some"):
-        chain.apply(given[:4])
+        chain.apply(gaussian[:4])
 
 
 def test_degenerate_predictions() -> None:
     constant = cr.Gaussian(np.zeros(N), np.ones(N))
-    found = cr.recalibrate.LocationScaling(("shift", "slope")).fit(constant, 0.5 + ERROR)
-    assert found.centre[1] == 0.0  # nothing rises
+    fitted = cr.recalibrate.LocationScaling(("shift", "slope")).fit(constant, 0.5 + ERROR)
+    assert fitted.centre[1] == 0.0  # nothing rises
     points = cr.Samples(np.repeat(MEAN[:, None], 5, axis=1))
     shift = cr.recalibrate.LocationScaling(("shift",)).fit(points, LABELS + 0.5)
     assert shift.centre[0] == pytest.approx(float(np.mean(LABELS + 0.5 - MEAN)))
     with pytest.raises(cr.UnsupportedError, match="needs predictions with a spread"):
         cr.recalibrate.LocationScaling(("shift", "scale")).fit(points, LABELS)
-    one = cr.Samples(MEAN[:, None])
-    assert moments_of(one)[1].tolist() == [0.0] * N
+    samples = cr.Samples(MEAN[:, None])
+    assert moments_of(samples)[1].tolist() == [0.0] * N
     spreads = working_spread(cr.Samples(np.zeros((2, 5))), np.array([0.0, 3.0]))
     assert spreads == pytest.approx([3.0 * np.sqrt(0.5), 3.0])  # (4 + 4 z^2) / 8 of the typical 3
 
@@ -145,14 +145,14 @@ def test_a_sinh_arcsinh_distribution_is_one() -> None:
 def test_skewness_is_repaired_for_every_kind(sign: int) -> None:
     errors = sign * (np.random.default_rng(8).gamma(3.0, size=N) - 3.0) / np.sqrt(3.0)
     labels = MEAN + SPREAD * errors
-    for given in kinds(MEAN, SPREAD):
-        found = cr.recalibrate.SkewScaling().fit(given[:1000], labels[:1000])
-        assert np.sign(found.skew) == sign
-        made = found.apply(given[1000:])
+    for kind in kinds(MEAN, SPREAD):
+        fitted = cr.recalibrate.SkewScaling().fit(kind[:1000], labels[:1000])
+        assert np.sign(fitted.skew) == sign
+        made = fitted.apply(kind[1000:])
         low, high = np.asarray(made.quantile([0.05, 0.95])).T
         assert (labels[1000:] < low).mean() == pytest.approx(0.05, abs=0.02)
         assert (labels[1000:] > high).mean() == pytest.approx(0.05, abs=0.02)
-        before = np.asarray(given[1000:].quantile([0.05, 0.95]))
+        before = np.asarray(kind[1000:].quantile([0.05, 0.95]))
         assert abs((labels[1000:] < before[:, 0]).mean() - (labels[1000:] > before[:, 1]).mean()) > 0.04
 
 
@@ -167,12 +167,12 @@ def test_tails_are_those_of_the_own_distribution() -> None:
 
 
 def test_named_groups_are_read_back(tmp_path: Path) -> None:
-    given, groups = cr.Gaussian(MEAN, SPREAD), np.where(ERROR > 0, "north", "south")
-    found = cr.recalibrate.LocationScaling().fit(given, LABELS, groups=groups)
-    again = cr.recalibrate.load(found.save(tmp_path / "location.json"))
-    assert again.levels == found.levels == ("north", "south")
+    gaussian, groups = cr.Gaussian(MEAN, SPREAD), np.where(ERROR > 0, "north", "south")
+    fitted = cr.recalibrate.LocationScaling().fit(gaussian, LABELS, groups=groups)
+    again = cr.recalibrate.load(fitted.save(tmp_path / "location.json"))
+    assert again.levels == fitted.levels == ("north", "south")
     assert again.fitted_by_group
-    first, second = (one.apply(given[:50], groups=groups[:50]) for one in (found, again))
+    first, second = (one.apply(gaussian[:50], groups=groups[:50]) for one in (fitted, again))
     assert np.array_equal(first.mean, second.mean)
     assert np.array_equal(first.std, second.std)
 

@@ -156,14 +156,14 @@ def test_weights_equal_repeated_instances(case) -> None:
 )
 def test_counts_equal_repeated_labels(method: cr.recalibrate.Recalibration) -> None:
     probs, counts = rated(60)
-    own = method.unfitted().fit(probs, cr.LabelCounts(counts))
+    fitted = method.unfitted().fit(probs, cr.LabelCounts(counts))
     rows, labels = [], []
     for i, row in enumerate(counts):
         for label, times in enumerate(row):
             rows += [i] * times
             labels += [label] * times
     listed = method.unfitted().fit(probs[rows], labels)
-    assert np.allclose(own.apply(probs[:7]).probs, listed.apply(probs[:7]).probs, atol=1e-7)
+    assert np.allclose(fitted.apply(probs[:7]).probs, listed.apply(probs[:7]).probs, atol=1e-7)
 
 
 def test_member_temperatures_of_counts_equal_repeated_labels() -> None:
@@ -174,9 +174,9 @@ def test_member_temperatures_of_counts_equal_repeated_labels() -> None:
     counts += rng.multinomial(2, ensemble.mean().probs)
     rows, labels = np.nonzero(counts)
     again = np.repeat(rows, counts[rows, labels])
-    own = cr.recalibrate.MemberTemperatures().fit(ensemble, cr.LabelCounts(counts)).temperatures
+    temperatures = cr.recalibrate.MemberTemperatures().fit(ensemble, cr.LabelCounts(counts)).temperatures
     listed = cr.recalibrate.MemberTemperatures().fit(ensemble[again], np.repeat(labels, counts[rows, labels]))
-    assert np.allclose(own, listed.temperatures, rtol=1e-4)
+    assert np.allclose(temperatures, listed.temperatures, rtol=1e-4)
 
 
 def test_vector_scaling_recovers_its_parameters() -> None:
@@ -218,10 +218,10 @@ def test_members_share_the_map_of_their_own_losses() -> None:
     logits, labels = members(200)
     flat = cr.Point.from_logits(logits.reshape(-1, 3))
     for kind in (cr.recalibrate.VectorScaling, cr.recalibrate.MatrixScaling):
-        own = kind(penalty=0.1).fit(cr.Ensemble.from_logits(logits), labels)
+        fitted = kind(penalty=0.1).fit(cr.Ensemble.from_logits(logits), labels)
         listed = kind(penalty=0.1).fit(flat, np.repeat(labels, 3))
-        assert np.allclose(own.weights, listed.weights, atol=1e-6)
-        after = own.apply(cr.Ensemble.from_logits(logits[1:]))
+        assert np.allclose(fitted.weights, listed.weights, atol=1e-6)
+        after = fitted.apply(cr.Ensemble.from_logits(logits[1:]))
         assert np.allclose(after.probs.reshape(-1, 3), listed.apply(flat[3:]).probs, atol=1e-6)
     last = cr.recalibrate.VectorScaling(penalty=0.1).fit(
         cr.Ensemble.from_logits(logits, weights=[0.0, 0.0, 1.0]), labels
@@ -376,14 +376,16 @@ def test_a_member_that_says_nothing_is_named(tmp_path: Path) -> None:
     assert scaling.at_limits.tolist() == [1]
     assert "1 of 2 members at a limit" in scaling.apply(cr.Ensemble.from_logits(logits[1:])).notes[-1]
     with pytest.warns(UserWarning, match="0.5 to 2"):
-        held = cr.recalibrate.MemberTemperatures(limits=(0.5, 2)).fit(cr.Ensemble.from_logits(logits), labels)
-    assert held.temperatures[1] == pytest.approx(2.0)
-    again = cr.recalibrate.load(held.save(tmp_path / "held.json"))
+        fitted = cr.recalibrate.MemberTemperatures(limits=(0.5, 2)).fit(
+            cr.Ensemble.from_logits(logits), labels
+        )
+    assert fitted.temperatures[1] == pytest.approx(2.0)
+    again = cr.recalibrate.load(fitted.save(tmp_path / "held.json"))
     assert again.limits == (0.5, 2.0)
     near = cr.recalibrate.MemberTemperatures(penalty=1.0).fit(cr.Ensemble.from_logits(logits), labels)
     assert not near.at_limits.size
     logs = np.log(near.temperatures)
-    assert np.ptp(logs) < np.ptp(np.log(held.temperatures))
+    assert np.ptp(logs) < np.ptp(np.log(fitted.temperatures))
 
 
 @pytest.mark.slow
@@ -539,23 +541,23 @@ def test_bad_input() -> None:
 )
 def test_damaged_files_are_refused(change: dict, said: str, tmp_path: Path) -> None:
     probs, labels = world(20)
-    found = cr.recalibrate.TemperatureScaling().fit(probs, labels).to_dict()
+    record = cr.recalibrate.TemperatureScaling().fit(probs, labels).to_dict()
     path = tmp_path / "damaged.json"
     if change.get("learned"):
-        change = {"learned": found["learned"] | change["learned"]}
-    path.write_text(json.dumps(found | change))
+        change = {"learned": record["learned"] | change["learned"]}
+    path.write_text(json.dumps(record | change))
     with pytest.raises(cr.FileError, match=said):
         cr.recalibrate.load(path)
 
 
 def test_learned_numbers_of_files_are_checked(fitted, tmp_path: Path) -> None:
-    found = json.loads(json.dumps(fitted[0].to_dict()))  # a copy, to be damaged
-    first = found["settings"]["steps"][0] if found["method"] == "chain" else found
+    record = json.loads(json.dumps(fitted[0].to_dict()))  # a copy, to be damaged
+    first = record["settings"]["steps"][0] if record["method"] == "chain" else record
     name = next(name for name, value in first["learned"].items() if value is not None)
     path = tmp_path / "damaged.json"
     for wrong in (float("nan"), [[1.0]] * 7, None, "a"):
         first["learned"][name] = wrong
-        path.write_text(json.dumps(found))
+        path.write_text(json.dumps(record))
         with pytest.raises(cr.FileError):
             cr.recalibrate.load(path)
 

@@ -33,11 +33,11 @@ def brute_scale(predictions, labels) -> float:
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_scale_minimises_the_crps(kind: str) -> None:
     some, labels = KINDS[kind][:60], LABELS[:60]
-    found = cr.recalibrate.SpreadScaling().fit(some, labels)
-    assert found.scale == pytest.approx(brute_scale(some, labels), rel=0.011)  # grid steps of 1 %
-    after = float(cr.crps(scaled(some, float(found.scale)), labels))
-    assert found.convergence.loss_after == pytest.approx(after, rel=1e-9)
-    assert found.convergence.loss_before == pytest.approx(float(cr.crps(some, labels)), rel=1e-9)
+    fitted = cr.recalibrate.SpreadScaling().fit(some, labels)
+    assert fitted.scale == pytest.approx(brute_scale(some, labels), rel=0.011)  # grid steps of 1 %
+    after = float(cr.crps(scaled(some, float(fitted.scale)), labels))
+    assert fitted.convergence.loss_after == pytest.approx(after, rel=1e-9)
+    assert fitted.convergence.loss_before == pytest.approx(float(cr.crps(some, labels)), rel=1e-9)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -55,30 +55,30 @@ def test_a_scale_per_group_and_its_refusals(tmp_path) -> None:
     given = KINDS["Gaussian"]
     groups = np.where(FEATURES[:, 0] > 0, "high", "low")
     groups[:5] = "rare"
-    found = cr.recalibrate.SpreadScaling().fit(given, LABELS, groups=groups)
-    assert found.fitted_by_group
+    fitted = cr.recalibrate.SpreadScaling().fit(given, LABELS, groups=groups)
+    assert fitted.fitted_by_group
     alone = {
         name: cr.recalibrate.SpreadScaling().fit(given[groups == name], LABELS[groups == name]).scale
         for name in ("high", "low", "rare")
     }
     kept = {
-        name: math.log(found.scales[name] / found.scale) / math.log(alone[name] / found.scale)
+        name: math.log(fitted.scales[name] / fitted.scale) / math.log(alone[name] / fitted.scale)
         for name in alone
     }
     assert 0.9 < kept["high"] < 1.0  # 300 instances keep their scale, five are pulled towards that of all
     assert 0.9 < kept["low"] < 1.0
     assert 0.0 < kept["rare"] < 0.7
-    assert found.scales["low"] < found.scale < found.scales["high"]
-    again = cr.recalibrate.load(found.save(tmp_path / "groups.json"))
-    first, second = (method.apply(given[10:50], groups=groups[10:50]) for method in (found, again))
+    assert fitted.scales["low"] < fitted.scale < fitted.scales["high"]
+    again = cr.recalibrate.load(fitted.save(tmp_path / "groups.json"))
+    first, second = (method.apply(given[10:50], groups=groups[10:50]) for method in (fitted, again))
     assert np.array_equal(first.std, second.std)
-    other = found.apply(given[:2], groups=["other", "low"])
-    assert np.allclose(other.std, [found.scale, found.scales["low"]])
+    other = fitted.apply(given[:2], groups=["other", "low"])
+    assert np.allclose(other.std, [fitted.scale, fitted.scales["low"]])
     assert (
         "1 instance of 1 group that the fit did not see (other): they get the scale of all" in other.notes[-1]
     )
     with pytest.raises(cr.InputError, match="must be given: the fit used some"):
-        found.apply(given[:2])
+        fitted.apply(given[:2])
     with pytest.raises(cr.InputError, match="must be left out: the fit used none"):
         cr.recalibrate.SpreadScaling().fit(given, LABELS).apply(given[:2], groups=groups[:2])
     with pytest.raises(cr.InputError, match=r"uses no groups; .*make them features"):
@@ -98,11 +98,13 @@ def test_a_scale_per_group_and_its_refusals(tmp_path) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_scale_learned_from_features_follows_them(kind: str) -> None:
-    found = cr.recalibrate.SpreadScaling(by="features", penalty=0.0).fit(
+    fitted = cr.recalibrate.SpreadScaling(by="features", penalty=0.0).fit(
         KINDS[kind], LABELS, features=FEATURES
     )
-    assert found.coefficients[0] / found.spread[0] == pytest.approx(0.4, abs=0.12)  # as the labels were made
-    assert found.coefficients[1] == pytest.approx(0.0, abs=0.12)
+    assert fitted.coefficients[0] / fitted.spread[0] == pytest.approx(
+        0.4, abs=0.12
+    )  # as the labels were made
+    assert fitted.coefficients[1] == pytest.approx(0.0, abs=0.12)
     held_back = cr.recalibrate.SpreadScaling(by="features", penalty=100.0)
     held_back.fit(KINDS[kind], LABELS, features=FEATURES)
     assert np.abs(held_back.coefficients).max() < 0.02
@@ -110,18 +112,18 @@ def test_a_scale_learned_from_features_follows_them(kind: str) -> None:
 
 def test_shares_of_levels_are_their_own_isotonic_regression() -> None:
     given = KINDS["Gaussian"]
-    found = cr.recalibrate.IsotonicRecalibration().fit(given[:200], LABELS[:200])
+    fitted = cr.recalibrate.IsotonicRecalibration().fit(given[:200], LABELS[:200])
     level = np.sort(given[:200].cdf(LABELS[:200]))
     share = np.arange(1, 201) / 201
-    assert np.array_equal(found.before[1:-1], level)
-    assert np.allclose(found.after[1:-1], isotonic_regression(share).x, atol=1e-15)
+    assert np.array_equal(fitted.before[1:-1], level)
+    assert np.allclose(fitted.after[1:-1], isotonic_regression(share).x, atol=1e-15)
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_isotonic_levels_are_uniform_on_the_data_of_the_fit(kind: str) -> None:
-    found = cr.recalibrate.IsotonicRecalibration().fit(KINDS[kind], LABELS)
+    fitted = cr.recalibrate.IsotonicRecalibration().fit(KINDS[kind], LABELS)
     with pytest.warns(UserWarning, match="fitted on"):
-        made = found.apply(KINDS[kind])
+        made = fitted.apply(KINDS[kind])
     levels = np.asarray(made.levels)
     shares = (LABELS[:, None] <= made.values).mean(axis=0)
     assert np.abs(shares - levels).max() <= 0.01  # straight lines between the points of R
@@ -129,12 +131,12 @@ def test_isotonic_levels_are_uniform_on_the_data_of_the_fit(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_shifted_quantiles_have_the_ranks_they_promise(kind: str) -> None:
-    found = cr.recalibrate.QuantileShift().fit(KINDS[kind][:99], LABELS[:99])
+    fitted = cr.recalibrate.QuantileShift().fit(KINDS[kind][:99], LABELS[:99])
     with pytest.warns(UserWarning, match="fitted on"):
-        made = found.apply(KINDS[kind][:99])
+        made = fitted.apply(KINDS[kind][:99])
     below = (LABELS[:99, None] < made.values - 1e-9).sum(axis=0)
     if not any("crossed" in note for note in made.notes):
-        expected = np.round(100 * found.at)  # ranks l (n + 1) of 99 labels: the label itself is not below
+        expected = np.round(100 * fitted.at)  # ranks l (n + 1) of 99 labels: the label itself is not below
         assert np.array_equal(below + 1, expected)
 
 
@@ -157,9 +159,9 @@ def test_shifts_may_follow_the_width_of_a_row() -> None:
     truth = width[:, None] * ndtri([0.1, 0.9]) / (2 * ndtri(0.9))  # about 1 and 10 wide
     labels = width * rng.normal(size=2000) / (2 * ndtri(0.9))
     low = cr.Quantiles(truth * [1.0, 0.5], [0.1, 0.9])  # 0.75 of the width, so that 0.25 / 0.75 is missing
-    found = cr.recalibrate.QuantileShift(relative=True).fit(low[::2], labels[::2])
-    assert found.shifts == pytest.approx([0.0, 1 / 3], abs=0.06)
-    made = found.apply(low[1::2])
+    fitted = cr.recalibrate.QuantileShift(relative=True).fit(low[::2], labels[::2])
+    assert fitted.shifts == pytest.approx([0.0, 1 / 3], abs=0.06)
+    made = fitted.apply(low[1::2])
     for rows in (slice(0, 500), slice(500, 1000)):
         assert (labels[1::2][rows] <= made.values[rows, 1]).mean() == pytest.approx(0.9, abs=0.04)
     with pytest.raises(cr.UnsupportedError, match="equal in 1 instance"):
@@ -194,8 +196,8 @@ def test_refusals_name_the_remedy() -> None:
 
 
 def test_a_damaged_map_is_not_loaded(tmp_path) -> None:
-    found = cr.recalibrate.IsotonicRecalibration().fit(KINDS["Gaussian"], LABELS)
-    values = found.to_dict()
+    fitted = cr.recalibrate.IsotonicRecalibration().fit(KINDS["Gaussian"], LABELS)
+    values = fitted.to_dict()
     values["learned"]["after"][3] = 2.0
     path = tmp_path / "map.json"
     path.write_text(json.dumps(values))
@@ -225,7 +227,7 @@ def test_the_report_compares_methods_in_the_same_terms(kind: str) -> None:
     report = cr.recalibration_report(
         KINDS[kind], LABELS, ["scale", "isotonic", "levels"], cv=3, n_resamples=39
     )
-    before = {one.changes["crps"].before.value for one in report.methods.values()}
+    before = {method.changes["crps"].before.value for method in report.methods.values()}
     assert len(before) == 1  # quantiles of 19 levels, which all methods have
     for one in report.methods.values():
         assert one.changes["crps"].difference.interval()[1] < 0
@@ -257,17 +259,17 @@ def test_groups_and_features_reach_the_methods_of_a_report() -> None:
     ).methods
     grouped = ("shift by group", "scale by group", "shift+scale by group")
     assert list(unasked) == [*REAL_REPAIRS, "scale_by_features", *grouped]
-    after = {name: one.changes["crps"].after.value for name, one in report.methods.items()}
+    after = {name: method.changes["crps"].after.value for name, method in report.methods.items()}
     without = cr.recalibration_report(KINDS["Gaussian"], LABELS, ["scale"], n_resamples=0).methods["scale"]
     assert after["scale_by_features"] < after["scale"] < without.changes["crps"].after.value
 
 
 def test_the_headline_says_what_a_scale_would_do() -> None:
     labels = MEAN + 1.6 * np.random.default_rng(5).normal(size=600)
-    found = cr.evaluate(KINDS["Gaussian"], labels, statistics=["crps", "picp"], n_resamples=99)
-    assert found.headline.remedy.startswith("A scale of 1.")
-    assert "fitted on other folds, leaves" in found.headline.remedy
-    assert '"scale"' in found.headline.steps[0][1]
+    evaluation = cr.evaluate(KINDS["Gaussian"], labels, statistics=["crps", "picp"], n_resamples=99)
+    assert evaluation.headline.remedy.startswith("A scale of 1.")
+    assert "fitted on other folds, leaves" in evaluation.headline.remedy
+    assert '"scale"' in evaluation.headline.steps[0][1]
     right = cr.evaluate(KINDS["Gaussian"], MEAN, statistics=["crps"], n_resamples=99, recalibrate=[])
     assert right.recalibration is None
 
@@ -278,7 +280,7 @@ def test_the_map_of_a_bias_helps_where_a_scale_does_not() -> None:
     tried = ["scale", "isotonic", "levels"]
     report = cr.recalibration_report(KINDS["Gaussian"], labels, tried, cv=3, n_resamples=0)
     assert report.best() in ("isotonic", "levels")
-    gains = {name: one.changes["crps"].difference.value for name, one in report.methods.items()}
+    gains = {name: method.changes["crps"].difference.value for name, method in report.methods.items()}
     assert gains["isotonic"] < 3 * gains["scale"]
 
 
@@ -295,9 +297,9 @@ def test_isotonic_levels_of_few_draws_help_where_they_are_too_narrow() -> None:
     """With single gaps as scales of tails, intervals were 1.9 times as wide as right ones."""
     rng = np.random.default_rng(5)
     mean, labels = rng.normal(size=800), rng.normal(size=800)
-    given, labels = cr.Samples(mean[:, None] + rng.normal(size=(800, 10))), mean + 2.0 * labels
-    fitted = cr.recalibrate.IsotonicRecalibration(levels=20).fit(given[:400], labels[:400])
-    before, after = given[400:], fitted.apply(given[400:])
+    samples, labels = cr.Samples(mean[:, None] + rng.normal(size=(800, 10))), mean + 2.0 * labels
+    fitted = cr.recalibrate.IsotonicRecalibration(levels=20).fit(samples[:400], labels[:400])
+    before, after = samples[400:], fitted.apply(samples[400:])
     assert cr.interval_score(after, labels[400:]).value < 0.9 * cr.interval_score(before, labels[400:]).value
     low, high = np.asarray(after.quantile([0.05, 0.95])).T
     assert np.mean(high - low) < 1.8 * 2 * 1.645 * 2.0
@@ -310,13 +312,13 @@ def test_isotonic_levels_count_labels_beyond_every_level(kind: str) -> None:
     mean, sides = rng.normal(size=100), np.where(np.arange(100) % 2, 400.0, -400.0)
     draws = mean[:, None] + np.array([-1.0, -0.5, 0.0, 0.5, 1.0])
     given = {"Gaussian": cr.Gaussian(mean, np.ones(100)), "Samples": cr.Samples(draws)}[kind]
-    found = cr.recalibrate.IsotonicRecalibration(levels=20).fit(given, mean + sides)
-    made = found.apply(given[:50])
+    fitted = cr.recalibrate.IsotonicRecalibration(levels=20).fit(given, mean + sides)
+    made = fitted.apply(given[:50])
     away = made.values - mean[:50, None]
     assert (away[:, :9] < -30.0).all()  # levels up to 0.45; they were those of the model
     assert (away[:, 10:] > 8.0).all()
     assert "quantiles would be so far out" in made.notes[-1]
-    scaled = cr.recalibrate.SpreadScaling().then(found.unfitted()).fit(given, mean + sides)
+    scaled = cr.recalibrate.SpreadScaling().then(fitted.unfitted()).fit(given, mean + sides)
     assert "so far out" not in "".join(scaled.apply(given[:50]).notes)
 
 
@@ -334,9 +336,9 @@ def test_isotonic_levels_leave_right_counts_as_they_are(kind: str) -> None:
         "Samples": lambda: cr.Samples(drawn[:, 1:]),
         "Quantiles": lambda: cr.Quantiles(-size * np.log1p(-wet), levels),
     }[kind]()
-    found = cr.recalibrate.IsotonicRecalibration(levels=40).fit(given[:n], labels[:n])
-    assert np.abs(found.after - found.before).max() < 0.05  # it was 0.27
-    made = found.apply(given[n:])
+    fitted = cr.recalibrate.IsotonicRecalibration(levels=40).fit(given[:n], labels[:n])
+    assert np.abs(fitted.after - fitted.before).max() < 0.05  # it was 0.27
+    made = fitted.apply(given[n:])
     raw = cr.Quantiles(given[n:].quantile(levels), levels)
     assert float(cr.crps(made, labels[n:])) < 1.01 * float(cr.crps(raw, labels[n:]))
 
@@ -351,6 +353,6 @@ def test_isotonic_levels_leave_right_counts_as_they_are(kind: str) -> None:
     ],
 )
 def test_the_centre_of_quantiles_is_their_median(levels: list[float], centre: float) -> None:
-    given = cr.Quantiles([[0.0, 5.0]], levels)
-    assert centre_of(given).tolist() == pytest.approx([centre])
-    assert scaled(given, 2.0).values[0].tolist() == pytest.approx([-centre, 10.0 - centre])
+    quantiles = cr.Quantiles([[0.0, 5.0]], levels)
+    assert centre_of(quantiles).tolist() == pytest.approx([centre])
+    assert scaled(quantiles, 2.0).values[0].tolist() == pytest.approx([-centre, 10.0 - centre])

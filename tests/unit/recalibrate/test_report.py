@@ -32,13 +32,13 @@ def test_every_instance_is_measured_by_a_fit_that_has_not_seen_it(sharp, report)
         kept = np.setdiff1d(np.arange(300), held_out)
         scaling = cr.recalibrate.TemperatureScaling().fit(predictions[kept], labels[kept])
         probs[held_out] = scaling.apply(predictions[np.asarray(held_out)]).probs
-    found = report.methods["temperature"].changes
-    assert found["log_loss"].after.value == pytest.approx(float(cr.log_loss(probs, labels)), rel=1e-12)
-    assert found["skce"].after.value == pytest.approx(float(cr.skce(probs, labels)), rel=1e-9)
+    changes = report.methods["temperature"].changes
+    assert changes["log_loss"].after.value == pytest.approx(float(cr.log_loss(probs, labels)), rel=1e-12)
+    assert changes["skce"].after.value == pytest.approx(float(cr.skce(probs, labels)), rel=1e-9)
     test = cr.calibration_test(
-        probs, labels, statistics=[change.before.name for change in found.values()], n_resamples=39, rng=0
+        probs, labels, statistics=[change.before.name for change in changes.values()], n_resamples=39, rng=0
     )
-    for name, change in found.items():
+    for name, change in changes.items():
         assert change.before.value == pytest.approx(
             float(cr.statistics.registered()[name](predictions, labels)), rel=1e-12
         )
@@ -95,19 +95,19 @@ def test_what_cannot_be_fitted_is_said(report) -> None:
 
 def test_raters_show_what_alpha_changes() -> None:
     probs, counts = rated(300)
-    found = (
+    changes = (
         cr.recalibration_report(
             probs, cr.LabelCounts(counts), ["alpha", "temperature+alpha"], cv=3, n_resamples=19
         )
         .methods["alpha"]
         .changes
     )
-    assert found["log_loss"].difference.value == pytest.approx(0.0, abs=1e-12)
-    assert found["expected_loss"].difference.value == pytest.approx(0.0, abs=1e-12)
-    assert found["disagreement_calibration_loss"].difference.value < 0
-    assert found["disagreement_loss"].difference.interval()[1] < 0
-    assert found["brier"].test_before is None
-    root = found["disagreement_calibration_error"]
+    assert changes["log_loss"].difference.value == pytest.approx(0.0, abs=1e-12)
+    assert changes["expected_loss"].difference.value == pytest.approx(0.0, abs=1e-12)
+    assert changes["disagreement_calibration_loss"].difference.value < 0
+    assert changes["disagreement_loss"].difference.interval()[1] < 0
+    assert changes["brier"].test_before is None
+    root = changes["disagreement_calibration_error"]
     assert root.before.value == pytest.approx(
         cr.raters.decompose_disagreement(probs, cr.LabelCounts(counts)).calibration_error.value
     )
@@ -118,9 +118,9 @@ def test_raters_show_what_alpha_changes() -> None:
 def test_ensembles_and_features() -> None:
     logits, labels = members(200)
     ensemble = cr.Ensemble.from_logits(3 * logits)
-    found = cr.recalibration_report(ensemble, labels, ["temperature", "members"], n_resamples=19, cv=2)
-    assert all(one.failure is None for one in found.methods.values())
-    assert found.methods["members"].changes["log_loss"].difference.value < 0
+    report = cr.recalibration_report(ensemble, labels, ["temperature", "members"], n_resamples=19, cv=2)
+    assert all(method.failure is None for method in report.methods.values())
+    assert report.methods["members"].changes["log_loss"].difference.value < 0
     probs, counts = rated(200)
     features = np.random.default_rng(0).normal(size=(200, 2))
     method = cr.recalibrate.TemperatureScaling().then(cr.recalibrate.AlphaCalibration())
@@ -166,8 +166,8 @@ def test_bad_settings(words: dict, said: str, sharp) -> None:
 
 
 def test_results_are_json(report) -> None:
-    found = json.loads(json.dumps(report.to_dict(), allow_nan=False))
-    change = found["methods"]["temperature"]["changes"]["brier"]
+    record = json.loads(json.dumps(report.to_dict(), allow_nan=False))
+    change = record["methods"]["temperature"]["changes"]["brier"]
     assert change["before"]["value"] == report.methods["temperature"].changes["brier"].before.value
     assert "null_distribution" not in change["test_before"]
 
@@ -180,9 +180,9 @@ def test_pictures(report) -> None:
     assert [text.get_text() for text in key] == ["before", "filled: outside its band", "temperature"]
     assert {row[0] for row in curves.table().rows} == {"before", "temperature"}
     changes = picture(report, "changes", statistic="brier")
-    own = report.methods["temperature"].changes["brier"]
-    assert changes.columns["difference"].tolist() == [own.difference.value]
-    assert (changes.columns["low"][0], changes.columns["high"][0]) == own.difference.interval()
+    change = report.methods["temperature"].changes["brier"]
+    assert changes.columns["difference"].tolist() == [change.difference.value]
+    assert (changes.columns["low"][0], changes.columns["high"][0]) == change.difference.interval()
     ax = changes.draw()
     assert [label.get_text() for label in ax.get_yticklabels()] == ["temperature"]
     without = picture(report, "changes", statistic="confidence_ece")
@@ -222,10 +222,10 @@ def test_the_section_of_the_report(sharp) -> None:
 
 
 def test_evaluate_says_why_there_is_no_recalibration() -> None:
-    found = cr.evaluate(
+    evaluation = cr.evaluate(
         cr.Intervals([[0.1, 0.2]] * 4, [[0.8, 0.9]] * 4), [0, 1, 0, 1], recalibrate=["vector"], tests=False
     )
-    assert ("recalibration", "4 instances are too few for 5 folds") in found.not_run
+    assert ("recalibration", "4 instances are too few for 5 folds") in evaluation.not_run
     probs, labels = world(20)
     with pytest.raises(cr.InputError, match="Did you mean 'vector'"):
         cr.evaluate(probs, labels, recalibrate=["vectr"], tests=False)

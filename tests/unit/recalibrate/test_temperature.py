@@ -40,8 +40,8 @@ def test_it_is_the_optimum_of_scikit_learn() -> None:
     probs, labels = world(3000, k=4)
     logits = 2.5 * np.log(probs)
     other = calibration._TemperatureScaling().fit(logits, labels)
-    own = cr.recalibrate.TemperatureScaling().fit(cr.Point.from_logits(logits), labels)
-    assert np.log(own.temperature) == pytest.approx(-np.log(other.beta_), abs=1e-6)
+    fitted = cr.recalibrate.TemperatureScaling().fit(cr.Point.from_logits(logits), labels)
+    assert np.log(fitted.temperature) == pytest.approx(-np.log(other.beta_), abs=1e-6)
 
 
 def test_losses_and_gradient_are_reported() -> None:
@@ -63,10 +63,10 @@ def test_every_library_finds_the_same(library: Library) -> None:
     probs, labels = world(50)
     sharper = probs**3 / (probs**3).sum(axis=1, keepdims=True)
     expected = cr.recalibrate.TemperatureScaling().fit(sharper, labels)
-    given = cr.Point(library.asarray(sharper))
-    scaling = cr.recalibrate.TemperatureScaling().fit(given[:30], library.asarray(labels[:30]))
+    point = cr.Point(library.asarray(sharper))
+    scaling = cr.recalibrate.TemperatureScaling().fit(point[:30], library.asarray(labels[:30]))
     assert isinstance(scaling.temperature, float)
-    after = scaling.apply(given[30:])
+    after = scaling.apply(point[30:])
     assert library.owns(after.probs)
     same = cr.recalibrate.TemperatureScaling().fit(sharper[:30], labels[:30])
     assert scaling.temperature == pytest.approx(same.temperature, rel=1e-9)
@@ -158,8 +158,8 @@ def test_one_member_is_a_point() -> None:
 
 def test_a_dirichlet_keeps_its_concentration() -> None:
     probs, labels = world()
-    given = cr.Dirichlet(7.0 * probs)
-    after = cr.recalibrate.TemperatureScaling().fit(given[:200], labels[:200]).apply(given[200:])
+    dirichlet = cr.Dirichlet(7.0 * probs)
+    after = cr.recalibrate.TemperatureScaling().fit(dirichlet[:200], labels[:200]).apply(dirichlet[200:])
     assert isinstance(after, cr.Dirichlet)
     assert np.allclose(after.alpha.sum(axis=1), 7.0)
     point = cr.recalibrate.TemperatureScaling().fit(probs[:200], labels[:200]).apply(probs[200:])

@@ -24,11 +24,11 @@ def evaluation() -> cr.Evaluation:
 
 def about(evaluation: cr.Evaluation, label: int | None) -> cr.Evaluation:
     """Return the evaluation with a diagnosis of a class, or of the confidence."""
-    found = evaluation.diagnosis
-    assert found is not None
-    claim = dataclasses.replace(found.effect.claim, label=label)
-    effect = dataclasses.replace(found.effect, claim=claim)
-    return dataclasses.replace(evaluation, diagnosis=dataclasses.replace(found, effect=effect))
+    diagnosis = evaluation.diagnosis
+    assert diagnosis is not None
+    claim = dataclasses.replace(diagnosis.effect.claim, label=label)
+    effect = dataclasses.replace(diagnosis.effect, claim=claim)
+    return dataclasses.replace(evaluation, diagnosis=dataclasses.replace(diagnosis, effect=effect))
 
 
 def test_main_figure_shows_what_the_diagnosis_is_about(evaluation: cr.Evaluation) -> None:

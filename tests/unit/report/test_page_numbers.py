@@ -113,9 +113,9 @@ def cell_faults(shown: ShownTable, expected: ShownTable) -> list[str]:
     if len(shown.rows) != len(expected.rows):
         return [f"{place}: {len(shown.rows)} rows, not {len(expected.rows)}"]
     return [
-        f"{place}, row {own[0]}, column {column}: {is_there}, not {should_be}"
-        for own, right in zip(shown.rows, expected.rows, strict=True)
-        for column, is_there, should_be in zip(shown.columns, own, right, strict=True)
+        f"{place}, row {row[0]}, column {column}: {is_there}, not {should_be}"
+        for row, right in zip(shown.rows, expected.rows, strict=True)
+        for column, is_there, should_be in zip(shown.columns, row, right, strict=True)
         if is_there != should_be
     ]
 
@@ -125,8 +125,8 @@ def table_faults(
 ) -> list[str]:
     """Compare tables by name: all of `expected` must be there, and no other but `others`."""
     required = {one.name: one for one in expected}
-    known = {one.name: one for one in others} | required
-    names = [one.name for one in page.tables]
+    known = {other.name: other for other in others} | required
+    names = [table.name for table in page.tables]
     wrong = [f"{name} is on the page twice" for name in names if names.count(name) > 1]
     wrong += [f"{name} is missing" for name in required if name not in names]
     for one in page.tables:
@@ -157,7 +157,7 @@ def count_faults(shown: ShownTable, replicates: np.ndarray) -> list[str]:
 def wrong_on(page: ShownPage, given: cr.Evaluation, predictions: Any) -> list[str]:
     """Return all that a page says and the evaluation does not."""
     nulls = drawn_nulls(given)
-    counted = [one for one in page.tables if one.caption in nulls]
+    counted = [table for table in page.tables if table.caption in nulls]
     wrong = [f"“{name}” is missing" for name in nulls if name not in [one.caption for one in counted]]
     for one in counted:
         wrong += count_faults(one, nulls[one.caption].null_distribution)
@@ -165,9 +165,9 @@ def wrong_on(page: ShownPage, given: cr.Evaluation, predictions: Any) -> list[st
     wrong += [f"{name}: {page.facts.get(name)}, not {said}" for name, said in expected_facts(given).items()
               if page.facts.get(name) != said]  # fmt: skip
     cards, reasons = expected_cards(given)
-    wrong += [f"key number {one}" for one in page.cards if one not in cards]
-    wrong += [f"key number {one} is missing" for one in cards if one not in page.cards]
-    text = " ".join(one.text for one in page.sentences)
+    wrong += [f"key number {card}" for card in page.cards if card not in cards]
+    wrong += [f"key number {card} is missing" for card in cards if card not in page.cards]
+    text = " ".join(sentence.text for sentence in page.sentences)
     for number, reason in enumerate(reasons, start=1):
         footnote = f"^{number} No interval, because {reason.replace('`', '')}."
         wrong += [] if footnote in text else [f"“{footnote}” is missing"]
@@ -175,8 +175,8 @@ def wrong_on(page: ShownPage, given: cr.Evaluation, predictions: Any) -> list[st
     settings = given.settings
     for name in ("n_bins", "n_resamples", "rng", "level", "pairwise_rows"):
         wrong += [] if f"{name}={settings[name]}," in again else [f"{name}={settings[name]} is missing"]
-    plans = [one for one in steps if "plan" in one]
-    wrong += [one for one in plans if f"gap={given.headline.margin:g})" not in one]
+    plans = [step for step in steps if "plan" in step]
+    wrong += [plan for plan in plans if f"gap={given.headline.margin:g})" not in plan]
     wanted = (
         cr.plan_labels(predictions, gap=given.headline.margin, level=1 - settings["level"]) if plans else None
     )
@@ -211,8 +211,8 @@ def wrong_between(page: ShownPage, given: Any) -> list[str]:
     "kind", [one if one in QUICK else pytest.param(one, marks=pytest.mark.slow) for one in KINDS]
 )
 def test_the_page_of_an_evaluation_shows_its_numbers(kind: str) -> None:
-    given = evaluation(kind)
-    assert wrong_on(ShownPage(render_report(given)), given, KINDS[kind][0]) == []
+    evaluated = evaluation(kind)
+    assert wrong_on(ShownPage(render_report(evaluated)), evaluated, KINDS[kind][0]) == []
 
 
 @pytest.mark.parametrize("kind", MODELS)
@@ -226,13 +226,13 @@ def test_the_pages_have_every_part_and_every_table() -> None:
     """What no page shows is not compared."""
     pages = [evaluation(kind) for kind in KINDS]
     optional = {field.name for field in dataclasses.fields(cr.Evaluation) if field.default is None}
-    assert {name for one in pages for name in one.parts} == {
+    assert {name for page in pages for name in page.parts} == {
         *optional,
         "curves",
         "decomposition",
         "predictions",
     }
-    captions = {one.caption for given in pages for one in expected_tables(given)}
+    captions = {table.caption for page in pages for table in expected_tables(page)}
     assert "Groups that are off and that no other group explains" in captions
     assert "The clearest groups; none is off by more than chance explains" in captions
     assert "Instances that stand out after adjustment, worst first" in captions
@@ -266,33 +266,37 @@ def test_numbers_are_written_with_three_digits(value: float, shown: str) -> None
 
 def _with_estimates(given: cr.Evaluation, change: Callable[[float], float]) -> cr.Evaluation:
     estimates = {
-        name: dataclasses.replace(one, value=change(one.value)) for name, one in given.estimates.items()
+        name: dataclasses.replace(estimate, value=change(estimate.value))
+        for name, estimate in given.estimates.items()
     }
     return dataclasses.replace(given, estimates=estimates)
 
 
 def _raw_p(given: cr.Evaluation) -> cr.Evaluation:
-    tests = {name: dataclasses.replace(one, adjusted_pvalue=one.pvalue) for name, one in given.tests.items()}
+    tests = {
+        name: dataclasses.replace(test, adjusted_pvalue=test.pvalue) for name, test in given.tests.items()
+    }
     return dataclasses.replace(given, tests=tests)
 
 
 def _after_before(given: cr.Evaluation) -> cr.Evaluation:
     methods = {
         name: dataclasses.replace(
-            one,
+            method,
             changes={
                 statistic: dataclasses.replace(change, before=change.after, after=change.before)
-                for statistic, change in one.changes.items()
+                for statistic, change in method.changes.items()
             },
         )
-        for name, one in given.recalibration.methods.items()
+        for name, method in given.recalibration.methods.items()
     }
     return dataclasses.replace(given, recalibration=dataclasses.replace(given.recalibration, methods=methods))
 
 
 def _predicted_observed(given: cr.Evaluation) -> cr.Evaluation:
     groups = tuple(
-        dataclasses.replace(one, observed=one.expected, expected=one.observed) for one in given.audit.groups
+        dataclasses.replace(group, observed=group.expected, expected=group.observed)
+        for group in given.audit.groups
     )
     return dataclasses.replace(given, audit=dataclasses.replace(given.audit, groups=groups))
 
@@ -308,8 +312,8 @@ def _uncorrected(given: cr.Evaluation) -> cr.Evaluation:
 def _our_p(given: cr.Evaluation) -> cr.Evaluation:
     part = given.check.bayesian
     checks = {
-        name: with_details(one, dataclasses.replace(one.details, member_pvalue=one.pvalue))
-        for name, one in part.checks.items()
+        name: with_details(check, dataclasses.replace(check.details, member_pvalue=check.pvalue))
+        for name, check in part.checks.items()
     }
     check = dataclasses.replace(given.check, bayesian=dataclasses.replace(part, checks=checks))
     return dataclasses.replace(given, check=check)
@@ -348,8 +352,8 @@ def _inverted_groups(given: cr.Evaluation) -> cr.Evaluation:
 def test_a_page_of_other_numbers_is_noticed(
     kind: str, breaks: Callable[[cr.Evaluation], cr.Evaluation], column: str
 ) -> None:
-    given = evaluation(kind)
-    wrong = wrong_on(ShownPage(render_report(breaks(given))), given, KINDS[kind][0])
+    evaluated = evaluation(kind)
+    wrong = wrong_on(ShownPage(render_report(breaks(evaluated))), evaluated, KINDS[kind][0])
     assert any(column in one for one in wrong), wrong
 
 

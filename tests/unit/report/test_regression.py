@@ -27,8 +27,8 @@ def evaluation(shift: float) -> cr.Evaluation:
 
 @pytest.mark.usefixtures("without_pictures")
 def test_the_page_of_real_values() -> None:
-    given = evaluation(2.0)
-    page = render_report(given)
+    evaluated = evaluation(2.0)
+    page = render_report(evaluated)
     for text in (
         'id="reals"',
         "figure-main",
@@ -47,8 +47,8 @@ def test_the_page_of_real_values() -> None:
         assert text in page
     for text in ("Class by class", "Calibration and refinement loss", "refinement loss, which"):
         assert text not in page
-    assert page == render_report(given)  # byte by byte
-    assert how_tested(given) == (
+    assert page == render_report(evaluated)  # byte by byte
+    assert how_tested(evaluated) == (
         "This screen is tested as a whole, on labels drawn 99 times from the predictions; a model that is "
         "right gets a conflict in at most 5 % of data sets."
     )
@@ -76,14 +76,14 @@ def test_the_page_says_what_its_replicates_are() -> None:
 
 
 def test_the_parts_of_the_crps_stand_in_a_table_with_their_intervals() -> None:
-    given = cr.evaluate(GAUSSIAN, GAUSSIAN.mean[:, 0], tests=False)
-    parts = given.decomposition
-    table = decomposition_table(given)
+    evaluation = cr.evaluate(GAUSSIAN, GAUSSIAN.mean[:, 0], tests=False)
+    parts = evaluation.decomposition
+    table = decomposition_table(evaluation)
     assert [row[0] for row in table.rows] == ["CRPS", "= miscalibration", "− discrimination", "+ uncertainty"]
     assert table.rows[1][2] == shown_range(parts.miscalibration_interval)
     assert table.rows[3][2] == shown_range(parts.uncertainty.interval())
-    some = dataclasses.replace(given, decomposition=dataclasses.replace(parts, n=50))
-    assert decomposition_finding(given).startswith("Miscalibration costs ")
+    some = dataclasses.replace(evaluation, decomposition=dataclasses.replace(parts, n=50))
+    assert decomposition_finding(evaluation).startswith("Miscalibration costs ")
     assert decomposition_finding(some).startswith("On 50 random instances, miscalibration costs ")
     few = cr.evaluate(GAUSSIAN, GAUSSIAN.mean[:, 0], tests=False, clusters=np.arange(60) % 4)
     assert decomposition_table(few).rows[1][2] == "0 or more"  # four clusters say nothing about an upper end
@@ -109,8 +109,8 @@ def test_the_section_names_what_leaves_its_envelope() -> None:
 def test_the_section_of_counts_says_what_to_compare_with() -> None:
     rng = np.random.default_rng(3)
     draws = cr.Samples(rng.poisson(1.0, size=(80, 20)).astype(float))
-    given = cr.evaluate(draws, rng.poisson(1.0, size=80).astype(float), n_resamples=99)
-    section = real_section(given.reals, given)
+    evaluation = cr.evaluate(draws, rng.poisson(1.0, size=80).astype(float), n_resamples=99)
+    section = real_section(evaluation.reals, evaluation)
     assert "stay inside" in section.finding
     assert "Here draws are few or repeat, so even right predictions lie off" in section.finding
     (_, table) = section.tables[0]
@@ -120,18 +120,18 @@ def test_the_section_of_counts_says_what_to_compare_with() -> None:
 @pytest.mark.usefixtures("without_pictures")
 def test_without_symmetric_quantiles_there_is_no_coverage_figure() -> None:
     quantiles = cr.Quantiles(np.tile([0.0, 1.0], (20, 1)), [0.3, 0.5])
-    given = cr.evaluate(quantiles, np.linspace(-1, 2, 20), n_resamples=19)
-    section = real_section(given.reals, given)
+    evaluation = cr.evaluate(quantiles, np.linspace(-1, 2, 20), n_resamples=19)
+    section = real_section(evaluation.reals, evaluation)
     assert section.figures == ()
     assert len(section.tables[0][1].rows) == 1
-    assert "figure-coverage" not in render_report(given)
+    assert "figure-coverage" not in render_report(evaluation)
 
 
 @pytest.mark.usefixtures("without_pictures")
 def test_classes_have_no_such_section() -> None:
-    given = cr.evaluate([[0.7, 0.3]] * 9, [0, 1, 0] * 3, statistics=["brier"], n_resamples=19)
-    assert given.reals is None
-    assert 'id="reals"' not in render_report(given)
+    evaluation = cr.evaluate([[0.7, 0.3]] * 9, [0, 1, 0] * 3, statistics=["brier"], n_resamples=19)
+    assert evaluation.reals is None
+    assert 'id="reals"' not in render_report(evaluation)
 
 
 def test_the_title_is_english() -> None:

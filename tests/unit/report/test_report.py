@@ -188,9 +188,9 @@ def test_names_are_text_everywhere(page: Page, html: str) -> None:
     assert "<script>alert" not in html
     assert "<b>resnet" not in html
     assert "&lt;script&gt;alert" in html
-    shown = page.visible
-    assert "labels were <uint8>" in shown
-    assert "<b>resnet</b>" in shown
+    visible = page.visible
+    assert "labels were <uint8>" in visible
+    assert "<b>resnet</b>" in visible
     assert "\u732b" in html
     assert "run & 1.npz" in next(text for tag, text in page.text if tag == "h1")
 
@@ -207,11 +207,15 @@ def test_the_first_screen_answers_the_title(html: str, evaluation: cr.Evaluation
     text = Page(first).visible
     for fact in ("Instances N 300", "Classes K 10"):
         assert fact in text
-    told = evaluation.headline
-    assert told is not None
-    for sentence in (told.sentence, told.remedy, *(one.sentence for one in told.questions)):
+    headline = evaluation.headline
+    assert headline is not None
+    for sentence in (
+        headline.sentence,
+        headline.remedy,
+        *(question.sentence for question in headline.questions),
+    ):
         assert sentence in text.replace("\N{NO-BREAK SPACE}", " ")
-    shown = [one.about for one in told.questions]
+    shown = [question.about for question in headline.questions]
     assert shown == ["what", "repairs", "left", "errors"]
     assert first.count("<svg") == 3  # the curve, before and after the repair, risk against coverage
     assert "Gains on rows that a repair was not fitted on" in text

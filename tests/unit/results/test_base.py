@@ -201,14 +201,14 @@ def test_to_dict_round_trips_through_json():
         settings={"seed": (np.uint64(3), 4)},
         components={"brier": hypotest(null_distribution=None)},
     )
-    found = json.loads(json.dumps(result.to_dict(), allow_nan=False))
-    assert found["schema_version"] == SCHEMA_VERSION
-    assert found["type"] == "HypotestResult"
-    assert found["null_distribution"] == [0.4, 0.6]
-    assert found["z_score"] == "NaN"
-    assert found["settings"]["seed"] == [3, 4]
-    assert found["components"]["brier"]["type"] == "HypotestResult"
-    assert found["components"]["brier"]["schema_version"] == SCHEMA_VERSION
+    record = json.loads(json.dumps(result.to_dict(), allow_nan=False))
+    assert record["schema_version"] == SCHEMA_VERSION
+    assert record["type"] == "HypotestResult"
+    assert record["null_distribution"] == [0.4, 0.6]
+    assert record["z_score"] == "NaN"
+    assert record["settings"]["seed"] == [3, 4]
+    assert record["components"]["brier"]["type"] == "HypotestResult"
+    assert record["components"]["brier"]["schema_version"] == SCHEMA_VERSION
 
 
 def test_results_are_frozen():

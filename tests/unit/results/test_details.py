@@ -39,9 +39,13 @@ def test_no_field_of_the_details_hides_one_of_the_test(kind: type) -> None:
 
 
 def test_json_has_the_fields_of_the_details_beside_the_others(plain: cr.results.HypotestResult) -> None:
-    found = cr.calibration_test(MEMBERS[:, 0], LABELS, statistics="confidence_gap", margin=0.3).to_dict()
-    assert (found["type"], found["details"], found["margin"]) == ("HypotestResult", "EquivalenceDetails", 0.3)
-    assert found["certificate"]["type"] == "Certificate"
+    record = cr.calibration_test(MEMBERS[:, 0], LABELS, statistics="confidence_gap", margin=0.3).to_dict()
+    assert (record["type"], record["details"], record["margin"]) == (
+        "HypotestResult",
+        "EquivalenceDetails",
+        0.3,
+    )
+    assert record["certificate"]["type"] == "Certificate"
     assert plain.to_dict()["details"] == "Details"
     assert plain.summary() == {
         name: value
@@ -78,7 +82,7 @@ def test_a_picture_names_the_details_that_it_needs(plain: cr.results.HypotestRes
 def test_a_witness_alone_stands_for_the_test_of_a_set() -> None:
     """With clusters there are no replicates to draw."""
     pytest.importorskip("matplotlib")
-    found = cr.credal_test(cr.Ensemble(MEMBERS), LABELS, blocks=3, rng=0)
-    assert found.plot().get_xlabel() == witness(found.details.validity).xlabel
+    result = cr.credal_test(cr.Ensemble(MEMBERS), LABELS, blocks=3, rng=0)
+    assert result.plot().get_xlabel() == witness(result.details.validity).xlabel
     with pytest.raises(cr.UnsupportedError, match="the null distribution of `witness`"):
-        found.plot(kind="null")
+        result.plot(kind="null")

@@ -34,12 +34,12 @@ def test_a_check_of_members_and_groups(data, rows) -> None:
 @pytest.mark.parametrize("hypothesis", ["bayesian", "independent"])
 def test_a_check_and_curves_of_real_values(hypothesis) -> None:
     rng = np.random.default_rng(2)
-    given = cr.Gaussian(rng.normal(size=(N, M)), rng.uniform(0.5, 2, size=(N, M)))
+    gaussian = cr.Gaussian(rng.normal(size=(N, M)), rng.uniform(0.5, 2, size=(N, M)))
     labels = rng.normal(size=N)
-    rows = cr.scan(given, labels, chunk_rows=91)
+    rows = cr.scan(gaussian, labels, chunk_rows=91)
     settings = {"hypothesis": hypothesis, "n_resamples": 39, "rng": 3}
     for function in (cr.predictive_check, cr.pit_test, cr.coverage_curve):
-        whole, cut = function(given, labels, **settings), function(rows, **settings)
+        whole, cut = function(gaussian, labels, **settings), function(rows, **settings)
         assert differences(whole.to_dict(), cut.to_dict()) == []
 
 

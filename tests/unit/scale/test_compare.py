@@ -45,18 +45,18 @@ ON_BUDGET = partial(cr.credal.nonspecificity, measure="dubois_prade", budget=BUD
 )
 def test_every_number_is_that_of_all_rows(labels, settings, chunks) -> None:
     whole = cr.compare(MODELS, labels, n_resamples=100, rng=3, **settings)
-    found = cr.compare(cut(labels, chunks), n_resamples=100, rng=3, **settings)
-    assert differences(whole.to_dict(), found.to_dict()) == []
+    comparison = cr.compare(cut(labels, chunks), n_resamples=100, rng=3, **settings)
+    assert differences(whole.to_dict(), comparison.to_dict()) == []
 
 
 @pytest.mark.filterwarnings("ignore:E depends on")
 @pytest.mark.parametrize("labels", [LABELS, COUNTS], ids=["labels", "raters"])
 def test_a_score_of_chunks_is_that_of_all_rows(labels) -> None:
     whole = cr.epistemic_score(MODELS["set"], labels, measure=ON_BUDGET)
-    found = cr.epistemic_score(cr.scan(MODELS["set"], labels, chunk_rows=41), measure=ON_BUDGET)
-    assert differences(whole.to_dict(), found.to_dict()) == []
-    assert len(found.dependences) == 1
-    np.testing.assert_array_equal(found.distance, whole.distance)
+    score = cr.epistemic_score(cr.scan(MODELS["set"], labels, chunk_rows=41), measure=ON_BUDGET)
+    assert differences(whole.to_dict(), score.to_dict()) == []
+    assert len(score.dependences) == 1
+    np.testing.assert_array_equal(score.distance, whole.distance)
     with pytest.raises(UnsupportedError, match="'predictions' in chunks must be a set"):
         cr.epistemic_score(cr.scan(cr.Dirichlet(5 * PROBS), labels))
 
@@ -65,9 +65,9 @@ def test_infinite_distances_are_counted_over_all_chunks() -> None:
     certain = cr.Point(np.tile([1.0, 0.0, 0.0, 0.0], (N, 1)))
     whole = cr.compare({"certain": certain, **MODELS}, LABELS, n_resamples=100)
     models = {"certain": cr.scan(certain, LABELS, chunk_rows=40), **cut(LABELS, 7)}
-    found = cr.compare(models, n_resamples=100)
-    assert found.warnings == whole.warnings
-    assert any("infinite distance" in one for one in found.warnings)
+    comparison = cr.compare(models, n_resamples=100)
+    assert comparison.warnings == whole.warnings
+    assert any("infinite distance" in warning for warning in comparison.warnings)
 
 
 def test_what_cannot_be_compared_in_chunks_is_refused() -> None:

@@ -106,9 +106,9 @@ def test_an_evaluation_of_dask_arrays_and_of_files_on_a_cluster(data, client, tm
         cr.predictive_check(cr.Ensemble(probs), labels, n_resamples=19, rng=1).checks["accuracy"].pvalue
     )
     both = {"set": lazy, "first": da.from_array(probs[:, 0], chunks=(100, K))}
-    found = cr.compare(both, labels, n_resamples=100)
+    comparison = cr.compare(both, labels, n_resamples=100)
     alike = cr.compare({"set": cr.Ensemble(probs), "first": cr.Point(probs[:, 0])}, labels, n_resamples=100)
-    assert differences(alike.to_dict(), found.to_dict()) == []
+    assert differences(alike.to_dict(), comparison.to_dict()) == []
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -191,9 +191,9 @@ def test_a_worker_killed_during_an_evaluation_changes_nothing(data, client, tmp_
     whole = cr.evaluate(probs, labels, **settings).to_dict()
     kill = KillOnce(client)
     source = cr.scan(tmp_path / "p.npy", tmp_path / "y.npy", chunk_rows=50, engine=client)
-    found = cr.evaluate(
+    evaluation = cr.evaluate(
         source, progress=lambda stage, *steps: kill(*steps) if stage == "tests" else None, **settings
     )
     assert kill.killed
     assert kill.lost > 0  # another worker computes it again
-    assert differences(whole, found.to_dict()) == []
+    assert differences(whole, evaluation.to_dict()) == []

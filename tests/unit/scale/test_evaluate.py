@@ -84,12 +84,12 @@ def test_a_random_part_is_the_same_in_any_chunks(monkeypatch) -> None:
 
 def test_what_needs_all_rows_in_memory_says_so() -> None:
     rows = cr.scan(PROBS, LABELS, chunk_rows=40)
-    own = cr.statistic(lambda predictions, labels: 0.5, tail="greater", name="own")
-    found = cr.evaluate(rows, statistics=["brier", own], tests=False)
-    assert list(found.estimates) == ["brier"]
-    assert "come in chunks" in dict(found.not_run)["own"]
+    estimate = cr.statistic(lambda predictions, labels: 0.5, tail="greater", name="own")
+    evaluation = cr.evaluate(rows, statistics=["brier", estimate], tests=False)
+    assert list(evaluation.estimates) == ["brier"]
+    assert "come in chunks" in dict(evaluation.not_run)["own"]
     with pytest.raises(UnsupportedError, match=r"own.*function of all predictions at once"):
-        cr.calibration_test(rows, statistics=own)
+        cr.calibration_test(rows, statistics=estimate)
     with pytest.raises(UnsupportedError, match="must be a sum over instances"):
         cr.predictive_check(rows, statistics=["skce"])
 
@@ -111,10 +111,10 @@ def test_names_of_classes_come_with_the_files(tmp_path) -> None:
 
 def test_too_many_groups_are_left_out_of_the_check_as_well() -> None:
     groups = np.arange(N)
-    given = cr.Gaussian(PROBS[:, :, 0], PROBS[:, :, 1])
+    gaussian = cr.Gaussian(PROBS[:, :, 0], PROBS[:, :, 1])
     settings = {"statistics": ["picp"], "n_resamples": 19}
-    whole = cr.evaluate(given, REALS, groups=groups, **settings)
-    cut = cr.evaluate(cr.scan(given, REALS, groups=groups, chunk_rows=40), **settings)
+    whole = cr.evaluate(gaussian, REALS, groups=groups, **settings)
+    cut = cr.evaluate(cr.scan(gaussian, REALS, groups=groups, chunk_rows=40), **settings)
     assert differences(whole.to_dict(), cut.to_dict()) == []
     assert not cut.groups
     assert not cut.check.bayesian.groups

@@ -92,11 +92,11 @@ def test_corrupt_shards_are_counted_where_they_may_be_left_out(shards, tmp_path,
     assert "1 of 3 files were left out on request" in capsys.readouterr().err
     assert "1 of 3 files were left out on request" in out.read_text()
     assert main(["evaluate", *words, "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert found["predictions"]["n"] == 100
-    assert found["warnings"][0] == "1 of 3 files were left out on request"
-    assert "1.npz" in found["warnings"][1]
-    assert "--skip-bad-shards" in found["source"]["command"]
+    record = json.loads(capsys.readouterr().out)
+    assert record["predictions"]["n"] == 100
+    assert record["warnings"][0] == "1 of 3 files were left out on request"
+    assert "1.npz" in record["warnings"][1]
+    assert "--skip-bad-shards" in record["source"]["command"]
 
 
 def test_a_shard_with_other_classes_is_named(shards, capsys) -> None:

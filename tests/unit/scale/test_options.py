@@ -20,7 +20,7 @@ PARTS = np.array_split(np.arange(N), 3)
 def written(folder: Path, **columns: np.ndarray) -> str:
     """Three csv files, one row per instance."""
     for number, rows in enumerate(PARTS):
-        lines = [",".join(columns)] + [",".join(str(one[i]) for one in columns.values()) for i in rows]
+        lines = [",".join(columns)] + [",".join(str(column[i]) for column in columns.values()) for i in rows]
         (folder / f"part_{number}.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
     return str(folder / "part_*.csv")
 
@@ -44,8 +44,8 @@ def test_rounded_rows_are_normalised_in_every_chunk(tmp_path: Path) -> None:
     with pytest.raises(cr.CrediblyError, match="rounded to 2 decimals; `normalise=True`"):
         cr.brier(cr.scan(path))
     exact = rounded / rounded.sum(axis=1, keepdims=True)
-    found = cr.brier(cr.scan(path, normalise=True))
-    assert float(found) == pytest.approx(float(cr.brier(exact, LABELS)))
+    estimate = cr.brier(cr.scan(path, normalise=True))
+    assert float(estimate) == pytest.approx(float(cr.brier(exact, LABELS)))
 
 
 def test_columns_are_chosen_in_every_chunk(tmp_path: Path) -> None:
@@ -69,17 +69,18 @@ def test_models_in_chunks_are_joined_by_their_ids(tmp_path: Path) -> None:
         folder.mkdir()
         written(folder, **columns_of(probs[rows]), label=LABELS[rows], id=IDS[rows])
     models = {name: cr.scan(str(tmp_path / name / "part_*.csv")) for name in ("a", "b")}
-    found = cr.compare(models, n_resamples=200)
+    comparison = cr.compare(models, n_resamples=200)
     expected = cr.compare({"a": PROBS, "b": other}, LABELS, n_resamples=200)
     # paired by position the labels would agree as well, and the interval of the difference be much wider
     for name in ("log_loss", "accuracy"):
         np.testing.assert_allclose(
-            found.places[name].differences, expected.places[name].differences, atol=1e-12
+            comparison.places[name].differences, expected.places[name].differences, atol=1e-12
         )
-        width = np.diff(found.places[name].intervals[1])
+        width = np.diff(comparison.places[name].intervals[1])
         assert width == pytest.approx(np.diff(expected.places[name].intervals[1]), rel=0.3)
     assert any(
-        "joined with those of the first model by their ids" in note for note in found.warnings + found.notes
+        "joined with those of the first model by their ids" in note
+        for note in comparison.warnings + comparison.notes
     )
 
 
@@ -99,7 +100,7 @@ def test_columns_of_the_files_are_clusters_and_groups(tmp_path: Path) -> None:
     inside = cr.audit(
         PROBS, LABELS, groups={"site": sites}, clusters=np.arange(N) // 7, n_resamples=99, rng=0
     )
-    found = cr.audit(rows, n_resamples=99, rng=0)
-    assert [(one.group, one.adjusted_pvalue) for one in found.groups] == [
-        (one.group, one.adjusted_pvalue) for one in inside.groups
+    audited = cr.audit(rows, n_resamples=99, rng=0)
+    assert [(group.group, group.adjusted_pvalue) for group in audited.groups] == [
+        (group.group, group.adjusted_pvalue) for group in inside.groups
     ]

@@ -106,9 +106,11 @@ def test_a_test_on_any_engine(data, pool) -> None:
         )
         assert cut.pvalue == whole.pvalue
         for name in family:
-            own, other = cut.components[name], whole.components[name]
-            np.testing.assert_allclose(own.null_distribution, other.null_distribution, rtol=1e-12, atol=1e-14)
-            assert (own.pvalue, own.n, own.notes) == (other.pvalue, other.n, other.notes)
+            component, other = cut.components[name], whole.components[name]
+            np.testing.assert_allclose(
+                component.null_distribution, other.null_distribution, rtol=1e-12, atol=1e-14
+            )
+            assert (component.pvalue, component.n, component.notes) == (other.pvalue, other.n, other.notes)
         assert steps == sorted(steps)
         assert steps[-1] == 49
 

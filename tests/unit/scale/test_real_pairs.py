@@ -129,9 +129,9 @@ def test_arrays_on_a_device(kind: str, pool) -> None:
 def test_the_matrix_of_all_pairs_is_never_held(pool) -> None:
     n = 1000
     rng = np.random.default_rng(0)
-    given, labels = cr.Gaussian(rng.normal(size=n), np.ones(n)), rng.normal(size=n)
-    source = cr.scan(given, labels, chunk_rows=n, engine=pool)  # one block, so that only parts are small
-    cr.skce(given[:2], labels[:2])  # what is imported here takes memory, too
+    gaussian, labels = cr.Gaussian(rng.normal(size=n), np.ones(n)), rng.normal(size=n)
+    source = cr.scan(gaussian, labels, chunk_rows=n, engine=pool)  # one block, so that only parts are small
+    cr.skce(gaussian[:2], labels[:2])  # what is imported here takes memory, too
     with cr.memory_limit(2**20):
         tracemalloc.start()
         try:

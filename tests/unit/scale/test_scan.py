@@ -206,9 +206,9 @@ def test_files_maps_and_shards(data, tmp_path) -> None:
         cr.save(tmp_path / f"shard{place}.npz", cr.Ensemble(probs[rows]), labels[rows])
         cr.save(tmp_path / f"shard{place}.parquet", cr.Ensemble(probs[rows]), labels[rows])
     for pattern in ("*.npz", "*.parquet"):
-        found = cr.scan(str(tmp_path / pattern))
-        assert len(found) == N
-        assert float(cr.brier(found)) == pytest.approx(whole, rel=1e-12)
+        scanned = cr.scan(str(tmp_path / pattern))
+        assert len(scanned) == N
+        assert float(cr.brier(scanned)) == pytest.approx(whole, rel=1e-12)
     np.save(tmp_path / "members_first.npy", np.ascontiguousarray(probs.transpose(1, 0, 2)))
     np.save(tmp_path / "labels.npy", labels)
     mapped = cr.scan(tmp_path / "members_first.npy", tmp_path / "labels.npy", member_axis=0, chunk_rows=100)
@@ -222,8 +222,8 @@ def test_labels_are_an_array_of_every_file_where_a_word_names_them(data, tmp_pat
     probs, labels = data
     for place, rows in enumerate(np.array_split(np.arange(N), 2)):
         np.savez(tmp_path / f"{place}.npz", probs=probs[rows, 0], y=0 * labels[rows], second=labels[rows])
-    found = cr.scan(str(tmp_path / "*.npz"), "second")
-    assert float(cr.brier(found)) == pytest.approx(float(cr.brier(probs[:, 0], labels)), rel=1e-12)
+    scanned = cr.scan(str(tmp_path / "*.npz"), "second")
+    assert float(cr.brier(scanned)) == pytest.approx(float(cr.brier(probs[:, 0], labels)), rel=1e-12)
     with pytest.raises(InputError, match=r"0\.npz.*third|third.*0\.npz|there is no file 'third'"):
         cr.scan(str(tmp_path / "*.npz"), "third")
 
@@ -317,15 +317,15 @@ def test_decompositions_over_raters(data, binning) -> None:
     probs, _ = data
     counts = np.random.default_rng(1).multinomial(4, np.full(K, 1 / K), size=N)
     counts[7] = [1, 0, 0, 0]
-    given = cr.LabelCounts(counts)
+    label_counts = cr.LabelCounts(counts)
     for decompose, terms in (
         (cr.raters.decompose_loss, ("expected", "epistemic", "calibration", "dispersion")),
         (cr.raters.decompose_disagreement, ("expected", "calibration", "predicted", "observed")),
     ):
         with pytest.warns(UserWarning, match="1 of 600"):
-            whole = decompose(probs, given, binning=binning)
+            whole = decompose(probs, label_counts, binning=binning)
         with pytest.warns(UserWarning, match="1 of 600"):
-            cut = decompose(cr.scan(probs, given, chunk_rows=91), binning=binning)
+            cut = decompose(cr.scan(probs, label_counts, chunk_rows=91), binning=binning)
         assert (cut.n, cut.n_left_out, cut.notes) == (whole.n, whole.n_left_out, whole.notes)
         for term in terms:
             own, other = getattr(cut, term), getattr(whole, term)
@@ -339,13 +339,13 @@ def test_decompositions_over_raters(data, binning) -> None:
 def test_real_values_in_chunks(members) -> None:
     rng = np.random.default_rng(0)
     shape = (N,) if members == 1 else (N, members)
-    given = cr.Gaussian(rng.normal(size=shape), rng.uniform(0.5, 2, size=shape))
+    gaussian = cr.Gaussian(rng.normal(size=shape), rng.uniform(0.5, 2, size=shape))
     labels = rng.normal(size=N)
-    source = cr.scan(given, labels, chunk_rows=91)
+    source = cr.scan(gaussian, labels, chunk_rows=91)
     for statistic in (cr.crps, cr.rmse, cr.picp, cr.quantile_calibration_error, cr.gaussian_log_loss):
-        whole, cut = statistic(given, labels), statistic(source)
+        whole, cut = statistic(gaussian, labels), statistic(source)
         assert cut.value == pytest.approx(whole.value, rel=1e-12)
         assert cut.stderr == (None if whole.stderr is None else pytest.approx(whole.stderr, rel=1e-10))
-    whole = cr.calibration_test(given, labels, statistics=("crps", "picp"), n_resamples=29, rng=2)
+    whole = cr.calibration_test(gaussian, labels, statistics=("crps", "picp"), n_resamples=29, rng=2)
     cut = cr.calibration_test(source, statistics=("crps", "picp"), n_resamples=29, rng=2)
     assert cut.pvalue == whole.pvalue

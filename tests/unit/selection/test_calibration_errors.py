@@ -33,7 +33,7 @@ def test_the_mean_of_the_modulus_is_close_to_the_true_one() -> None:
 def test_the_truthful_error_is_its_quadratic_form() -> None:
     data = _data(60)
     probs = np.asarray(data.predictions.probs)
-    found = parts_of_error(cr.truthful_ce, data, None)
+    parts = parts_of_error(cr.truthful_ce, data, None)
     terms = np.zeros(60)
     for c in range(3):
         residual = (np.asarray(data.labels) == c) - probs[:, c]
@@ -41,9 +41,9 @@ def test_the_truthful_error_is_its_quadratic_form() -> None:
             for j in range(60):
                 near = 1 - abs(probs[i, c] - probs[j, c])
                 terms[i] += residual[i] * residual[j] * near / 60 / 3
-    assert found.value == pytest.approx(terms.mean())
-    assert found.value == pytest.approx(float(cr.truthful_ce(*(data.predictions, data.labels))))
-    np.testing.assert_allclose(found.influence[:, 0], 2 * terms, atol=1e-12)
+    assert parts.value == pytest.approx(terms.mean())
+    assert parts.value == pytest.approx(float(cr.truthful_ce(*(data.predictions, data.labels))))
+    np.testing.assert_allclose(parts.influence[:, 0], 2 * terms, atol=1e-12)
 
 
 def test_a_large_error_is_the_plain_one() -> None:
@@ -51,11 +51,11 @@ def test_a_large_error_is_the_plain_one() -> None:
     labels = np.repeat([0, 1], [500, 500])
     data = Dataset(Point(np.tile([0.9, 0.1], (1000, 1))), labels)
     for error in (cr.confidence_ece, cr.smooth_ece):
-        found = parts_of_error(error, data, None)
-        assert found.value == pytest.approx(0.4, abs=2e-4), error.name  # 0.9 - 0.5
-        assert found.bias == 0.0
+        parts = parts_of_error(error, data, None)
+        assert parts.value == pytest.approx(0.4, abs=2e-4), error.name  # 0.9 - 0.5
+        assert parts.bias == 0.0
         # the residual is 0.1 or -0.9: its standard deviation is that of the labels
-        assert found.influence.std(axis=0)[0] == pytest.approx(0.5, rel=0.1)
+        assert parts.influence.std(axis=0)[0] == pytest.approx(0.5, rel=0.1)
 
 
 def test_intervals_hold_the_difference_and_are_joint_over_models() -> None:

@@ -100,10 +100,10 @@ def test_it_is_drawn_and_says_what_it_shows() -> None:
     assert display.finding.startswith(
         "Acting on these predictions costs less than one prediction for all at "
     )
-    (line,) = [one for one in curve.plot().lines if one.get_label() == "these predictions"]
+    (line,) = [line for line in curve.plot().lines if line.get_label() == "these predictions"]
     assert np.array_equal(line.get_ydata(), curve.cost)
     both = cr.plots.murphy({"a": probs, "b": probs[:, ::-1]}, labels)
-    assert [one.get_label() for one in both.lines] == ["one prediction for all", "a", "b"]
+    assert [line.get_label() for line in both.lines] == ["one prediction for all", "a", "b"]
     assert len(display.table().rows) == 11
     assert str(curve).startswith("Murphy curve of class 1 (n = 200): largest cost")
 

@@ -25,7 +25,7 @@ def world(n: int, seed: int, ties: bool = False) -> tuple[np.ndarray, np.ndarray
 def test_values_are_those_of_scikit_learn(ties: bool) -> None:
     metrics = pytest.importorskip("sklearn.metrics", reason="needs scikit-learn (extra `sklearn`)")
     probs, labels = world(300, 1, ties)
-    found = DETECTION(probs, labels, rng=0, n_resamples=9)
+    detected = DETECTION(probs, labels, rng=0, n_resamples=9)
     wrong = probs.argmax(axis=1) != labels
     two = np.sort(probs, axis=1)[:, -2:]
     measures = {
@@ -33,22 +33,22 @@ def test_values_are_those_of_scikit_learn(ties: bool) -> None:
         "margin": (1 - (two[:, 1] - two[:, 0])).round(12),
         "total": np.asarray(cr.uncertainty(probs).total).round(12),
     }
-    assert list(found.scores) == list(measures)
+    assert list(detected.scores) == list(measures)
     for name, u in measures.items():
-        one = found.scores[name]
-        assert one.auroc.value == pytest.approx(metrics.roc_auc_score(wrong, u), abs=1e-12)
-        assert one.aupr.value == pytest.approx(metrics.average_precision_score(wrong, u), abs=1e-12)
+        score = detected.scores[name]
+        assert score.auroc.value == pytest.approx(metrics.roc_auc_score(wrong, u), abs=1e-12)
+        assert score.aupr.value == pytest.approx(metrics.average_precision_score(wrong, u), abs=1e-12)
         fpr, tpr, _ = metrics.roc_curve(wrong, u, drop_intermediate=False)
-        assert one.fpr.value == pytest.approx(fpr[np.argmax(tpr >= 0.95)], abs=1e-12)
+        assert score.fpr.value == pytest.approx(fpr[np.argmax(tpr >= 0.95)], abs=1e-12)
 
 
 def test_the_error_of_the_area_is_delongs() -> None:
     probs, labels = world(80, 2, ties=True)
-    found = DETECTION(probs, labels, by="confidence", rng=0, n_resamples=9).scores["confidence"]
+    score = DETECTION(probs, labels, by="confidence", rng=0, n_resamples=9).scores["confidence"]
     wrong, u = probs.argmax(axis=1) != labels, (1 - probs.max(axis=1)).round(12)
     pairs = (u[wrong][:, None] > u[~wrong]) + 0.5 * (u[wrong][:, None] == u[~wrong])
     delong = pairs.mean(axis=1).var() / wrong.sum() + pairs.mean(axis=0).var() / (~wrong).sum()
-    assert found.auroc.stderr == pytest.approx(np.sqrt(delong * 80 / 79))
+    assert score.auroc.stderr == pytest.approx(np.sqrt(delong * 80 / 79))
 
 
 @pytest.mark.parametrize("kernel", [_auroc, _aupr])
@@ -72,28 +72,28 @@ def test_intervals_hold() -> None:
     truth = {"auroc": _auroc(whole[1], whole[0])[0], "aupr": _aupr(whole[1], whole[0])[0]}
     held = dict.fromkeys(truth, 0)
     for seed in range(120):
-        found = DETECTION(*world(300, 100 + seed), by="confidence", rng=0, n_resamples=2).scores["confidence"]
+        score = DETECTION(*world(300, 100 + seed), by="confidence", rng=0, n_resamples=2).scores["confidence"]
         for name in truth:
-            low, high = getattr(found, name).interval()
+            low, high = getattr(score, name).interval()
             held[name] += low <= truth[name] <= high
     assert all(0.89 <= count / 120 <= 1.0 for count in held.values()), held
 
 
 def test_pairs_are_closer_than_they_look() -> None:
     probs, labels = world(400, 6)
-    found = DETECTION(probs, labels, rng=0, n_resamples=99)
-    apart = found.difference("margin", "confidence")
+    detected = DETECTION(probs, labels, rng=0, n_resamples=99)
+    apart = detected.difference("margin", "confidence")
     for name in ("auroc", "aupr", "fpr"):
-        first, second = (getattr(found.scores[one], name) for one in ("margin", "confidence"))
+        first, second = (getattr(detected.scores[one], name) for one in ("margin", "confidence"))
         assert apart[name].value == first.value - second.value
         assert apart[name].stderr < 0.8 * np.hypot(first.stderr, second.stderr)
     other = DETECTION(probs, labels, by="margin", rng=1, n_resamples=99).scores["margin"]
-    alone = other.minus(found.scores["confidence"])["fpr"]
+    alone = other.minus(detected.scores["confidence"])["fpr"]
     assert "same seed" in alone.interval_refusal
     with pytest.raises(cr.InputError, match="must be of the same instances"):
         DETECTION(*world(50, 6), by="margin", rng=1).scores["margin"].minus(other)
     with pytest.raises(cr.InputError, match="`first` and `second` must be"):
-        found.difference("margin", "epistemic")
+        detected.difference("margin", "epistemic")
 
 
 @pytest.mark.parametrize("kind", ["Ensemble", "Dirichlet", "Intervals", "Belief"])
@@ -109,23 +109,23 @@ def test_every_kind_has_its_measures(kind: str) -> None:
             np.concatenate([0.8 * members[:, 0], np.full((30, 1), 0.2)], axis=1), [{0}, {1}, {2}, {0, 1, 2}]
         ),
     }[kind]()
-    found = DETECTION(given, labels, rng=0, n_resamples=9)
+    detected = DETECTION(given, labels, rng=0, n_resamples=9)
     sets = {"epistemic", "upper_entropy", "lower_entropy", "size", "nonspecificity"}
-    assert sets <= set(found.scores)
-    assert ("aleatoric" in found.scores) == (kind != "Belief")
+    assert sets <= set(detected.scores)
+    assert ("aleatoric" in detected.scores) == (kind != "Belief")
     u = np.asarray(cr.credal.upper_entropy(given, rng=0, tolerance=1e-12)).round(9)
-    own = DETECTION(given, labels, by={"mine": u}, rng=0, n_resamples=9).scores["mine"]
-    assert own.auroc.value == pytest.approx(found.scores["upper_entropy"].auroc.value)
+    score = DETECTION(given, labels, by={"mine": u}, rng=0, n_resamples=9).scores["mine"]
+    assert score.auroc.value == pytest.approx(detected.scores["upper_entropy"].auroc.value)
 
 
 def test_outliers_need_no_labels() -> None:
     probs, _ = world(60, 8)
     far = np.arange(60) < 20
-    found = DETECTION(probs, outliers=far, rng=0, n_resamples=19)
-    assert (found.events, found.n_events, found.n) == ("outliers", 20, 60)
-    assert found.scores["total"].auroc.value == _auroc(np.asarray(cr.uncertainty(probs).total), far)[0]
-    assert str(found).startswith("outliers: 20 of 60\n  confidence: auroc ")
-    assert "auroc_influence" not in found.to_dict()["scores"]["total"]
+    detected = DETECTION(probs, outliers=far, rng=0, n_resamples=19)
+    assert (detected.events, detected.n_events, detected.n) == ("outliers", 20, 60)
+    assert detected.scores["total"].auroc.value == _auroc(np.asarray(cr.uncertainty(probs).total), far)[0]
+    assert str(detected).startswith("outliers: 20 of 60\n  confidence: auroc ")
+    assert "auroc_influence" not in detected.to_dict()["scores"]["total"]
 
 
 def test_rows_in_chunks_give_the_same(tmp_path) -> None:
@@ -166,11 +166,11 @@ def test_errors_are_those_of_clusters() -> None:
     once = DETECTION(probs, labels, by="confidence", rng=0, n_resamples=9).scores["confidence"]
     twice = np.repeat(np.arange(200), 2)
     rows = cr.Dataset(cr.Point(probs[twice]), labels[twice], clusters=twice)
-    found = DETECTION(rows, by="confidence", rng=0, n_resamples=9).scores["confidence"]
-    assert found.auroc.value == pytest.approx(once.auroc.value)
-    assert found.auroc.stderr == pytest.approx(once.auroc.stderr, rel=0.02)
-    assert found.aupr.n_clusters == 200
-    assert "come in clusters" in found.fpr.interval_refusal
+    score = DETECTION(rows, by="confidence", rng=0, n_resamples=9).scores["confidence"]
+    assert score.auroc.value == pytest.approx(once.auroc.value)
+    assert score.auroc.stderr == pytest.approx(once.auroc.stderr, rel=0.02)
+    assert score.aupr.n_clusters == 200
+    assert "come in clusters" in score.fpr.interval_refusal
 
 
 def test_what_differs_by_rounding_is_tied() -> None:
@@ -205,6 +205,6 @@ def test_beliefs_over_many_classes_have_no_lower_entropy() -> None:
     sets = [*({j} for j in range(17)), set(range(17))]
     masses = np.random.default_rng(0).dirichlet(np.ones(18), size=40)
     labels = np.arange(40) % 17
-    found = cr.selection.detection(cr.Belief(masses, sets), labels, n_resamples=9, rng=0)
-    assert "upper_entropy" in found.scores
-    assert "lower_entropy" not in found.scores
+    result = cr.selection.detection(cr.Belief(masses, sets), labels, n_resamples=9, rng=0)
+    assert "upper_entropy" in result.scores
+    assert "lower_entropy" not in result.scores

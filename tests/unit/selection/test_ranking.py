@@ -89,7 +89,7 @@ def test_crossings_are_where_lines_meet() -> None:
     assert [name for _, _, name in leaders] == ["C", "B", "A", "D"]
     assert leaders[0][0] == 0.0
     assert [low for low, _, _ in leaders[1:]] == [high for _, high, _ in leaders[:-1]]
-    changes = [one.tradeoff for one in TOY.crossings if one.rank == 1]
+    changes = [crossing.tradeoff for crossing in TOY.crossings if crossing.rank == 1]
     assert [low for low, _, _ in leaders[1:]] == pytest.approx(changes)
 
 
@@ -205,8 +205,8 @@ def test_infinite_means_lose_and_tie() -> None:
 def test_scores_made_in_any_way_are_ranked(world: tuple[dict[str, object], np.ndarray]) -> None:
     models, labels = world
     expected = cr.rank_models(models, labels, n_resamples=200, rng=1)
-    found = cr.selection.rank_scores(expected.lines.scores, n_resamples=200, rng=1)
-    assert json.dumps(found.to_dict()) == json.dumps(expected.to_dict())
+    ranking = cr.selection.rank_scores(expected.lines.scores, n_resamples=200, rng=1)
+    assert json.dumps(ranking.to_dict()) == json.dumps(expected.to_dict())
     few = cr.epistemic_score(models["truth"][:9], labels[:9])
     with pytest.raises(cr.InputError, match="must be of the same instances; got wide: n = 500"):
         cr.selection.rank_scores({**expected.lines.scores, "few": few})
@@ -220,9 +220,9 @@ def test_every_kind_side_by_side() -> None:
     ranking = cr.rank_models(models, rng.integers(4, size=20), n_resamples=200)
     assert set(ranking.lines.scores) == set(models)
     assert any("different numbers of members" in note for note in ranking.notes)
-    found = json.loads(json.dumps(ranking.to_dict(), allow_nan=False))
-    assert [standing["criterion"] for standing in found["standings"]] == list(ranking.lines.tradeoffs)
-    assert "distance" not in found["lines"]["scores"]["hull" if "hull" in models else next(iter(models))]
+    record = json.loads(json.dumps(ranking.to_dict(), allow_nan=False))
+    assert [standing["criterion"] for standing in record["standings"]] == list(ranking.lines.tradeoffs)
+    assert "distance" not in record["lines"]["scores"]["hull" if "hull" in models else next(iter(models))]
     assert len(str(ranking).splitlines()) == 1 + len(ranking.standings) * (1 + len(ranking.names))
 
 
@@ -239,11 +239,11 @@ def test_other_libraries_rank_alike(library: Library, world: tuple[dict[str, obj
     models, labels = world
     few = {"wide": models["wide"].probs[:40], "truth": models["truth"][:40]}
     expected = cr.rank_models(few, labels[:40])
-    found = cr.rank_models(
+    ranking = cr.rank_models(
         {name: library.asarray(probs) for name, probs in few.items()}, library.asarray(labels[:40])
     )
-    assert found.lines.means(1.0) == pytest.approx(expected.lines.means(1.0))
-    assert found.at(1.0).names == expected.at(1.0).names
+    assert ranking.lines.means(1.0) == pytest.approx(expected.lines.means(1.0))
+    assert ranking.at(1.0).names == expected.at(1.0).names
 
 
 def test_progress_is_told(world: tuple[dict[str, object], np.ndarray]) -> None:

@@ -23,13 +23,13 @@ TABLE = cr.Quantiles(RIGHT.quantile(LEVELS), LEVELS)
 
 
 def test_scores_are_means_and_differences_are_paired() -> None:
-    found = cr.rank_models({"wide": WIDE, "right": RIGHT}, LABELS)
-    assert [standing.criterion for standing in found.standings] == [
+    ranking = cr.rank_models({"wide": WIDE, "right": RIGHT}, LABELS)
+    assert [standing.criterion for standing in ranking.standings] == [
         "crps",
         "interval_score",
         "gaussian_log_loss",
     ]
-    for standing in found.standings:
+    for standing in ranking.standings:
         statistic = getattr(cr, standing.criterion)
         assert standing.names == ("right", "wide")
         assert standing.scores == pytest.approx([float(statistic(one, LABELS)) for one in (RIGHT, WIDE)])
@@ -39,13 +39,13 @@ def test_scores_are_means_and_differences_are_paired() -> None:
     # the interval of a paired difference: its standard error times a bootstrap quantile near 1.96
     crps = cr.statistics.registered()["crps"]
     apart = crps.loss(WIDE)(LABELS[None, :])[0] - crps.loss(RIGHT)(LABELS[None, :])[0]
-    half = 0.5 * float(np.diff(found.at("crps").intervals[1])[0])
+    half = 0.5 * float(np.diff(ranking.at("crps").intervals[1])[0])
     assert half == pytest.approx(1.96 * apart.std() / np.sqrt(N), rel=0.15)
-    assert found.estimates["wide"]["crps"].stderr == pytest.approx(float(cr.crps(WIDE, LABELS).stderr))
-    own = found.at("crps")
+    assert ranking.estimates["wide"]["crps"].stderr == pytest.approx(float(cr.crps(WIDE, LABELS).stderr))
+    own = ranking.at("crps")
     low, high = own.intervals[1]
     assert f"    2: wide {own.scores[1]:.4g}, +{own.differences[1]:.4g} ({low:.4g} to {high:.4g})" in str(
-        found
+        ranking
     )
 
 
@@ -53,41 +53,41 @@ def test_one_instance_is_written_in_the_singular() -> None:
     one = {"a": RIGHT[:1], "b": WIDE[:1]}
     assert str(cr.rank_models(one, LABELS[:1])).startswith("2 models on 1 instance, ")
     assert "joint intervals, 1 instance)." in str(cr.compare(one, LABELS[:1]))
-    held = cr.hypotests.set_coverage(RIGHT[:1], LABELS[:1], claimed=0.9, n_resamples=9)
-    assert "% of 1 label," in str(held)
+    coverage = cr.hypotests.set_coverage(RIGHT[:1], LABELS[:1], claimed=0.9, n_resamples=9)
+    assert "% of 1 label," in str(coverage)
 
 
 def test_equal_models_are_tied_and_the_first_score_decides() -> None:
-    found = cr.rank_models({"a": RIGHT, "b": RIGHT, "c": WIDE}, LABELS, statistics=["mae", "crps"])
-    assert found.at().criterion == "mae"
-    assert [found.at("crps").place(name) for name in "abc"] == ["1 to 2", "1 to 2", "3"]
-    assert found.at("mae").tied_with_first == ("b", "c")  # all have the same medians
-    assert found.order("crps")[-1] == "c"
+    ranking = cr.rank_models({"a": RIGHT, "b": RIGHT, "c": WIDE}, LABELS, statistics=["mae", "crps"])
+    assert ranking.at().criterion == "mae"
+    assert [ranking.at("crps").place(name) for name in "abc"] == ["1 to 2", "1 to 2", "3"]
+    assert ranking.at("mae").tied_with_first == ("b", "c")  # all have the same medians
+    assert ranking.order("crps")[-1] == "c"
 
 
 def test_draws_beside_a_gaussian_are_scored_fairly() -> None:
-    found = cr.rank_models({"right": RIGHT, "draws": DRAWS}, LABELS, statistics=["crps"])
+    ranking = cr.rank_models({"right": RIGHT, "draws": DRAWS}, LABELS, statistics=["crps"])
     fair = float(cr.crps(DRAWS, LABELS, estimator="fair"))
-    assert found.estimates["draws"]["crps"].value == pytest.approx(fair)
-    assert any("draws is the fair CRPS" in note for note in found.notes)
+    assert ranking.estimates["draws"]["crps"].value == pytest.approx(fair)
+    assert any("draws is the fair CRPS" in note for note in ranking.notes)
     alone = cr.rank_models({"one": DRAWS, "two": DRAWS}, LABELS, statistics=["crps"])
     assert alone.estimates["one"]["crps"].value == pytest.approx(float(cr.crps(DRAWS, LABELS)))
     members = cr.Samples(np.asarray(DRAWS.values)[:, None, :])
     both = cr.Samples(np.concatenate([members.values, members.values], axis=1), member_axis=1)
-    found = cr.rank_models({"right": RIGHT, "members": both}, LABELS, statistics=["crps"])
-    assert any("members is that of the draws themselves" in note for note in found.notes)
+    ranking = cr.rank_models({"right": RIGHT, "members": both}, LABELS, statistics=["crps"])
+    assert any("members is that of the draws themselves" in note for note in ranking.notes)
 
 
 def test_quantiles_bring_all_models_to_their_levels() -> None:
-    found = cr.rank_models({"right": RIGHT, "table": TABLE, "draws": DRAWS}, LABELS)
-    assert found.estimates["right"]["crps"].value == pytest.approx(float(cr.crps(TABLE, LABELS)))
-    assert found.at("crps").tied_with_first == ("table",)
-    assert any("quantiles at 19 levels" in note for note in found.notes)
+    ranking = cr.rank_models({"right": RIGHT, "table": TABLE, "draws": DRAWS}, LABELS)
+    assert ranking.estimates["right"]["crps"].value == pytest.approx(float(cr.crps(TABLE, LABELS)))
+    assert ranking.at("crps").tied_with_first == ("table",)
+    assert any("quantiles at 19 levels" in note for note in ranking.notes)
     assert any(
-        "crps and interval_score: quantiles of the draws represent draws" in note for note in found.notes
+        "crps and interval_score: quantiles of the draws represent draws" in note for note in ranking.notes
     )
-    assert any("`gaussian_log_loss` of table needs a density" in note for note in found.notes)
-    assert [standing.criterion for standing in found.standings] == ["crps", "interval_score"]
+    assert any("`gaussian_log_loss` of table needs a density" in note for note in ranking.notes)
+    assert [standing.criterion for standing in ranking.standings] == ["crps", "interval_score"]
 
 
 def test_rows_in_chunks_give_the_same_ranking(tmp_path) -> None:
@@ -128,19 +128,21 @@ def test_ordered_classes_are_ranked_by_the_scores_that_are_named() -> None:
     labels = (rng.random((200, 1)) > truth.cumsum(axis=1)).sum(axis=1)
     members = 0.8 * truth[:, None] + 0.2 * rng.dirichlet(np.ones(4), size=(200, 3))
     models = {"flat": np.full((200, 4), 0.25), "truth": truth, "set": cr.Ensemble(members)}
-    found = cr.compare(models, labels, statistics=["rps", "log_loss"], n_resamples=200)
-    ranking = found.ranking
+    comparison = cr.compare(models, labels, statistics=["rps", "log_loss"], n_resamples=200)
+    ranking = comparison.ranking
     assert [standing.criterion for standing in ranking.standings] == ["rps", "log_loss"]
     assert ranking.order("rps")[-1] == "flat"
     for name, one in models.items():
-        assert found.estimates[name]["rps"].value == pytest.approx(cr.statistics.rps(one, labels).value)
-        assert found.estimates[name]["rps"].stderr == pytest.approx(cr.statistics.rps(one, labels).stderr)
-    assert any(note.startswith("set: ") and "mean" in note for note in found.notes)
-    chunks = {name: cr.scan(one, labels, chunk_rows=77) for name, one in models.items()}
+        assert comparison.estimates[name]["rps"].value == pytest.approx(cr.statistics.rps(one, labels).value)
+        assert comparison.estimates[name]["rps"].stderr == pytest.approx(
+            cr.statistics.rps(one, labels).stderr
+        )
+    assert any(note.startswith("set: ") and "mean" in note for note in comparison.notes)
+    chunks = {name: cr.scan(model, labels, chunk_rows=77) for name, model in models.items()}
     assert cr.rank_models(chunks, statistics=["rps"], n_resamples=200).at().scores == pytest.approx(
         ranking.at("rps").scores
     )
-    page = render_report(found)
+    page = render_report(comparison)
     assert "Behind the first by Ranked probability score" in page
     assert "Scores of classes" in page
     assert "real values" not in page
@@ -165,24 +167,24 @@ def test_kinds_and_names_that_do_not_fit_are_refused() -> None:
 
 
 def test_the_comparison_has_sentences_a_page_and_a_picture() -> None:
-    found = cr.compare({"right": RIGHT, "wide": WIDE, "draws": DRAWS}, LABELS)
-    assert "By CRPS, draws is first" in found.findings[0]
-    assert "right is statistically tied with it" in found.findings[0]
-    assert any(one.startswith("By interval score, right is first") for one in found.findings[1:])
-    assert found.findings[1].startswith("wide: Intervals are too wide: ")
-    page = render_report(found)
+    comparison = cr.compare({"right": RIGHT, "wide": WIDE, "draws": DRAWS}, LABELS)
+    assert "By CRPS, draws is first" in comparison.findings[0]
+    assert "right is statistically tied with it" in comparison.findings[0]
+    assert any(one.startswith("By interval score, right is first") for one in comparison.findings[1:])
+    assert comparison.findings[1].startswith("wide: Intervals are too wide: ")
+    page = render_report(comparison)
     assert "Behind the first by CRPS" in page
-    assert json.loads(json.dumps(found.to_dict()))["ranking"]["n"] == N
-    assert found.plot().get_xlabel() == "mean score minus the first's"
-    assert "By CRPS" in found.summary()
+    assert json.loads(json.dumps(comparison.to_dict()))["ranking"]["n"] == N
+    assert comparison.plot().get_xlabel() == "mean score minus the first's"
+    assert "By CRPS" in comparison.summary()
     only = cr.compare({"right": RIGHT}, LABELS)
     assert only.findings[0].endswith(".")
 
 
 def test_the_rows_of_a_comparison_are_places_by_every_score() -> None:
     pytest.importorskip("pandas", reason="needs pandas")
-    found = cr.compare({"right": RIGHT, "draws": DRAWS}, LABELS, n_resamples=100)
-    assert set(found.to_frame()["criterion"]) == {"crps", "interval_score"}
+    comparison = cr.compare({"right": RIGHT, "draws": DRAWS}, LABELS, n_resamples=100)
+    assert set(comparison.to_frame()["criterion"]) == {"crps", "interval_score"}
 
 
 @pytest.mark.slow
@@ -207,5 +209,5 @@ def test_quantiles_of_fewer_draws_are_noted(draws: int, noted: bool) -> None:
     """Eight draws have wider scatter in their quantiles than thirty, so interval scores are not alike."""
     rng = np.random.default_rng(0)
     models = {"many": cr.Samples(rng.normal(size=(60, 30))), "few": cr.Samples(rng.normal(size=(60, draws)))}
-    found = cr.rank_models(models, rng.normal(size=60), n_resamples=100, rng=0)
-    assert any("quantiles of the draws represent few, many" in note for note in found.notes) is noted
+    ranking = cr.rank_models(models, rng.normal(size=60), n_resamples=100, rng=0)
+    assert any("quantiles of the draws represent few, many" in note for note in ranking.notes) is noted

@@ -143,14 +143,14 @@ def test_an_imprecision_of_your_own(rng: np.random.Generator) -> None:
 
 def test_parts_of_your_own(rng: np.random.Generator) -> None:
     ensemble, labels = random_ensemble(rng, 12, 3, 4), rng.integers(4, size=12)
-    own = cr.epistemic_score(ensemble, labels, tradeoff=2.0, dependences=False)
-    found = cr.selection.score_from_parts(ensemble, labels, own.distance, own.imprecision, tradeoff=2.0)
+    score = cr.epistemic_score(ensemble, labels, tradeoff=2.0, dependences=False)
+    found = cr.selection.score_from_parts(ensemble, labels, score.distance, score.imprecision, tradeoff=2.0)
     for name in ("summary", "kind", "n_infinite"):
-        assert getattr(found, name) == getattr(own, name)
+        assert getattr(found, name) == getattr(score, name)
     for name in ("total", "right", "confidence", "entropy"):
-        np.testing.assert_array_equal(getattr(found, name), getattr(own, name))
+        np.testing.assert_array_equal(getattr(found, name), getattr(score, name))
     with pytest.raises(cr.InputError, match=r"`imprecision` must have one entry per prediction \(12\)"):
-        cr.selection.score_from_parts(ensemble, labels, own.distance, own.imprecision[:3])
+        cr.selection.score_from_parts(ensemble, labels, score.distance, score.imprecision[:3])
 
 
 def test_the_effect_of_members_is_measured(rng: np.random.Generator) -> None:
@@ -190,11 +190,11 @@ def test_settings_say_what_was_done(rng: np.random.Generator) -> None:
 def test_all_libraries(library: Library, rng: np.random.Generator) -> None:
     probs, labels = rng.dirichlet(np.ones(4), size=(9, 3)), rng.integers(4, size=9)
     expected = cr.epistemic_score(cr.Ensemble(probs), labels)
-    found = cr.epistemic_score(cr.Ensemble(library.asarray(probs)), library.asarray(labels))
-    assert library.owns(found.total)
-    assert read(found.total) == pytest.approx(expected.total, abs=1e-12)
-    assert read(found.right).tolist() == expected.right.tolist()
-    assert found.summary["total"]["wrong"].mean == pytest.approx(expected.summary["total"]["wrong"].mean)
+    score = cr.epistemic_score(cr.Ensemble(library.asarray(probs)), library.asarray(labels))
+    assert library.owns(score.total)
+    assert read(score.total) == pytest.approx(expected.total, abs=1e-12)
+    assert read(score.right).tolist() == expected.right.tolist()
+    assert score.summary["total"]["wrong"].mean == pytest.approx(expected.summary["total"]["wrong"].mean)
 
 
 def test_tensors_keep_their_graph() -> None:

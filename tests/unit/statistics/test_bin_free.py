@@ -245,11 +245,11 @@ def test_ici_does_not_see_signs_that_alternate_within_its_span() -> None:
     rng = np.random.default_rng(0)
     f = np.repeat(p, 40)
     labels = (rng.random(960) < np.repeat(p + np.where(np.arange(24) % 2, 0.3, -0.3), 40)).astype(int)
-    found = cr.calibration_test(
+    result = cr.calibration_test(
         two_classes(f), labels, statistics=[cr.statistics.ici, cr.t_cal], n_resamples=99, rng=0
     )
-    assert found.components["ici"].pvalue > 0.05
-    assert found.components["t_cal"].pvalue <= 0.05
+    assert result.components["ici"].pvalue > 0.05
+    assert result.components["t_cal"].pvalue <= 0.05
 
 
 def test_ici_of_replicates_with_weights_of_their_own_is_that_of_each(data: tuple) -> None:

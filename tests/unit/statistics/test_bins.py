@@ -93,23 +93,23 @@ def test_columns_have_their_own_edges() -> None:
 @pytest.mark.parametrize(("n", "n_bins"), [(4, 4), (12, 3), (10, 4), (7, 3), (100, 15)])
 def test_equal_mass_bins_of_distinct_values_differ_by_at_most_one(closed: str, n: int, n_bins: int) -> None:
     values = np.random.default_rng(n).permutation(n) / n
-    found = bin_index(values, edges_of(values, n_bins, "equal_mass", closed), closed)
-    sizes = np.bincount(found, minlength=n_bins)
+    bins = bin_index(values, edges_of(values, n_bins, "equal_mass", closed), closed)
+    sizes = np.bincount(bins, minlength=n_bins)
     assert sizes.max() - sizes.min() <= 1
 
 
 @pytest.mark.parametrize("closed", ["left", "right"])
 def test_equal_mass_bins_keep_ties_together(closed: str) -> None:
     values = np.array([0.6, 0.9, 0.6, 0.6, 0.95, 0.6])
-    found = bin_index(values, edges_of(values, 3, "equal_mass", closed), closed)
-    assert len(set(found[values == 0.6].tolist())) == 1
-    assert found[1] == found[4] or closed == "right"
+    bins = bin_index(values, edges_of(values, 3, "equal_mass", closed), closed)
+    assert len(set(bins[values == 0.6].tolist())) == 1
+    assert bins[1] == bins[4] or closed == "right"
 
 
 def test_more_bins_than_values_leaves_bins_empty() -> None:
     values = np.array([0.2, 0.8])
-    found = bin_index(values, edges_of(values, 5, "equal_mass", "left"), "left")
-    assert found[0] < found[1]
+    bins = bin_index(values, edges_of(values, 5, "equal_mass", "left"), "left")
+    assert bins[0] < bins[1]
 
 
 @pytest.mark.parametrize("n_bins", [0, -3, 2.5, True, "10"])

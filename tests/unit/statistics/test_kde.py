@@ -162,8 +162,8 @@ def test_zeros_have_exact_weights(digits: int, library: Any) -> None:
     weights = np.arange(30) % 3
     for statistic in (cr.kde_ce, cr.kl_ce):
         repeated = statistic(probs.repeat(weights, axis=0), labels.repeat(weights), **settings)
-        found = statistic(probs, labels, sample_weight=weights, **settings)
-        assert float(found) == pytest.approx(float(repeated), rel=1e-9)
+        estimate = statistic(probs, labels, sample_weight=weights, **settings)
+        assert float(estimate) == pytest.approx(float(repeated), rel=1e-9)
 
 
 def test_a_row_with_zeros_of_its_own_is_left_out_and_said() -> None:
@@ -185,10 +185,10 @@ def test_rounded_predictions_are_rejected_as_full_ones_are(digits: int) -> None:
     probs, labels = worlds.rounded(digits, overconfidence=3.0)(0)
     full, _ = worlds.rounded(None, overconfidence=3.0)(0)
     settings = {"statistics": cr.kl_ce.with_(bandwidth=0.1), "n_resamples": 199, "rng": 0}
-    found = cr.calibration_test(probs, labels, **settings)
+    result = cr.calibration_test(probs, labels, **settings)
     assert cr.calibration_test(full, labels, **settings).pvalue == 1 / 200
-    assert found.pvalue == 1 / 200
-    assert np.isfinite(found.null_distribution).all()  # what is impossible is not drawn
+    assert result.pvalue == 1 / 200
+    assert np.isfinite(result.null_distribution).all()  # what is impossible is not drawn
 
 
 def test_divergence_is_infinite_where_it_is() -> None:

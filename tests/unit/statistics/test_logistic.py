@@ -27,13 +27,13 @@ def loss(parts: np.ndarray, logit: np.ndarray, y: np.ndarray) -> float:
 def test_it_is_the_largest_likelihood(data: tuple) -> None:
     probs, y = data
     logit = np.log(probs[:, 1] / probs[:, 0])
-    found = fit(probs, y)
+    fitted = fit(probs, y)
     both = minimize(loss, [0.0, 1.0], args=(logit, y), tol=1e-12).x
     alone = minimize(loss, [0.0], args=(logit, y), tol=1e-12).x
-    assert [found.intercept.value, found.slope.value] == pytest.approx(both, abs=1e-4)
-    assert found.in_the_large.value == pytest.approx(alone[0], abs=1e-4)
+    assert [fitted.intercept.value, fitted.slope.value] == pytest.approx(both, abs=1e-4)
+    assert fitted.in_the_large.value == pytest.approx(alone[0], abs=1e-4)
     # where slope and intercept would be 0.6 and log(1.5)
-    low, high = found.slope.interval()
+    low, high = fitted.slope.interval()
     assert low < 0.6 < high < 1
 
 
@@ -42,12 +42,12 @@ def test_of_a_constant_prediction_the_intercept_alone_is_the_difference_of_logit
     probs[:5] = [0.4, 0.6]
     probs[5:] = [0.6, 0.4]
     y = np.array([1, 1, 1, 0, 0, 1, 1, 0, 0, 0])  # shares 3/5 and 2/5: as said
-    found = fit(probs, y)
-    assert found.slope.value == pytest.approx(1.0)
-    assert found.intercept.value == pytest.approx(0.0, abs=1e-9)
-    assert found.in_the_large.value == pytest.approx(0.0, abs=1e-9)
+    fitted = fit(probs, y)
+    assert fitted.slope.value == pytest.approx(1.0)
+    assert fitted.intercept.value == pytest.approx(0.0, abs=1e-9)
+    assert fitted.in_the_large.value == pytest.approx(0.0, abs=1e-9)
     # sandwich of in the large: sum of (y - p)^2 over (sum p q)^2 is 2.4 / 2.4^2
-    assert found.in_the_large.stderr == pytest.approx((1 / 2.4) ** 0.5)
+    assert fitted.in_the_large.stderr == pytest.approx((1 / 2.4) ** 0.5)
 
 
 @pytest.mark.parametrize(
@@ -75,9 +75,9 @@ def test_the_event_may_be_any_class() -> None:
     y = (rng.random((400, 1)) > probs.cumsum(axis=1)).sum(axis=1)
     for target in range(3):
         p = probs[:, target]
-        found, two = fit(probs, y, target=target), fit(np.stack([1 - p, p], axis=1), y == target)
-        assert found.slope.value == pytest.approx(two.slope.value)
-        assert found.intercept.stderr == pytest.approx(two.intercept.stderr)
+        fitted, two = fit(probs, y, target=target), fit(np.stack([1 - p, p], axis=1), y == target)
+        assert fitted.slope.value == pytest.approx(two.slope.value)
+        assert fitted.intercept.stderr == pytest.approx(two.intercept.stderr)
     p = probs[:, 0]
     first = fit(np.stack([p, 1 - p], axis=1), y != 0, target=0)
     assert first.in_the_large.value == pytest.approx(fit(probs, y, target=0).in_the_large.value)
@@ -104,6 +104,6 @@ def test_a_cluster_without_which_there_is_no_slope_leaves_no_interval() -> None:
     p = np.full(70, 0.5)
     p[:10] = np.linspace(0.2, 0.8, 10)  # the first cluster alone has predictions that differ
     y = np.random.default_rng(0).integers(2, size=70)
-    found = fit(np.stack([1 - p, p], axis=1), y, clusters=np.arange(70) // 10)
-    assert not found.slope.has_interval
-    assert found.in_the_large.has_interval
+    fitted = fit(np.stack([1 - p, p], axis=1), y, clusters=np.arange(70) // 10)
+    assert not fitted.slope.has_interval
+    assert fitted.in_the_large.has_interval

@@ -46,8 +46,8 @@ def test_the_debiased_error_of_chunks_has_the_standard_error_of_memory(name: str
 
 
 def test_all_kinds_of_statistics_come_in_the_order_asked_for() -> None:
-    own = cr.statistic(lambda predictions, labels: float(len(labels)), tail="two-sided", name="size")
-    found = estimates_over([own, cr.skce, cr.brier], as_rows(PROBS, LABELS))
+    estimate = cr.statistic(lambda predictions, labels: float(len(labels)), tail="two-sided", name="size")
+    found = estimates_over([estimate, cr.skce, cr.brier], as_rows(PROBS, LABELS))
     assert list(found) == ["size", "skce", "brier"]
     assert [one.value for one in found.values()] == [
         600.0,

@@ -48,9 +48,9 @@ def residual_product(i: int, j: int) -> float:
 def test_residuals_of_a_mixture_are_those_of_numerical_integration() -> None:
     mixture = cr.Gaussian(MEAN, STD)
     # with so wide a kernel all predictions are alike: the mean over pairs of <r_i, r_j>
-    found = cr.skce(mixture, Y, bandwidth=1e9, label_bandwidth=C)
+    estimate = cr.skce(mixture, Y, bandwidth=1e9, label_bandwidth=C)
     pairs = [residual_product(i, j) for i in range(N) for j in range(i)]
-    assert found.value == pytest.approx(np.mean(pairs), abs=1e-8)
+    assert estimate.value == pytest.approx(np.mean(pairs), abs=1e-8)
 
 
 @pytest.mark.parametrize(
@@ -63,8 +63,8 @@ def test_residuals_of_a_mixture_are_those_of_numerical_integration() -> None:
     ],
 )
 def test_the_note_names_the_distance(given: cr.Gaussian | cr.Quantiles | cr.Samples, distance: str) -> None:
-    found = cr.skce(given, Y, label_bandwidth="median")
-    (note,) = [note for note in found.notes if "distinct" in note]
+    estimate = cr.skce(given, Y, label_bandwidth="median")
+    (note,) = [note for note in estimate.notes if "distinct" in note]
     assert f"is the median {distance} of 9 distinct predictions" in note
 
 
@@ -102,8 +102,8 @@ def test_standardised_labels_meet_in_a_centred_kernel() -> None:
     drawn = 1.5 * bell(z, 1.0)
     products = labels - drawn[:, None] - drawn[None, :] + 1.5 * bell(np.zeros(()), 2.0)
     terms = kernel * products
-    found = cr.skce(cr.Gaussian(mean, std), Y, bandwidth=0.9)
-    assert found.value == pytest.approx(terms[~np.eye(N, dtype=bool)].mean(), abs=1e-12)
+    estimate = cr.skce(cr.Gaussian(mean, std), Y, bandwidth=0.9)
+    assert estimate.value == pytest.approx(terms[~np.eye(N, dtype=bool)].mean(), abs=1e-12)
 
 
 def test_standardised_labels_do_not_depend_on_units() -> None:
@@ -122,8 +122,8 @@ def test_mixtures_that_differ_only_in_shape_have_different_places() -> None:
 
 
 def test_one_member_is_a_gaussian() -> None:
-    one, members = cr.Gaussian(MEAN[:, 0], STD[:, 0]), cr.Gaussian(MEAN[:, :1], STD[:, :1])
-    assert cr.skce(one, Y).value == cr.skce(members, Y).value
+    gaussian, members = cr.Gaussian(MEAN[:, 0], STD[:, 0]), cr.Gaussian(MEAN[:, :1], STD[:, :1])
+    assert cr.skce(gaussian, Y).value == cr.skce(members, Y).value
 
 
 def test_draws_are_compared_with_the_label_left_out() -> None:
@@ -136,8 +136,8 @@ def test_draws_are_compared_with_the_label_left_out() -> None:
     apart = np.sqrt(np.clip(np.diag(means)[:, None] + np.diag(means)[None, :] - 2 * means, 0, None))
     terms = np.exp(-apart / 0.3) * products
     off = ~np.eye(N, dtype=bool)
-    found = cr.skce(cr.Samples(DRAWS), Y, bandwidth=0.3, label_bandwidth=C)
-    assert found.value == pytest.approx(terms[off].mean(), abs=1e-12)
+    estimate = cr.skce(cr.Samples(DRAWS), Y, bandwidth=0.3, label_bandwidth=C)
+    assert estimate.value == pytest.approx(terms[off].mean(), abs=1e-12)
 
 
 def test_quantiles_compare_shares_below_each_level() -> None:
@@ -150,8 +150,8 @@ def test_quantiles_compare_shares_below_each_level() -> None:
     apart = table[:, None, :] - table[None, :, :]
     distance = np.sqrt(((apart**2) * weights / weights.sum()).sum(axis=2))
     terms = np.exp(-distance / 0.5) * products
-    found = cr.skce(cr.Quantiles(table, LEVELS), labels, bandwidth=0.5)
-    assert found.value == pytest.approx(terms[~np.eye(N, dtype=bool)].mean(), abs=1e-12)
+    estimate = cr.skce(cr.Quantiles(table, LEVELS), labels, bandwidth=0.5)
+    assert estimate.value == pytest.approx(terms[~np.eye(N, dtype=bool)].mean(), abs=1e-12)
 
 
 @pytest.mark.slow
@@ -213,8 +213,8 @@ def test_the_choice_in_a_pool_is_the_label_of_the_estimate() -> None:
 
 
 def test_omnibus_of_real_values() -> None:
-    found = cr.calibration_test(cr.Gaussian(MEAN, STD), Y, statistics="omnibus", n_resamples=19, rng=0)
-    assert list(found.components) == ["skce", "quantile_calibration_error", "mean_slope"]
+    result = cr.calibration_test(cr.Gaussian(MEAN, STD), Y, statistics="omnibus", n_resamples=19, rng=0)
+    assert list(result.components) == ["skce", "quantile_calibration_error", "mean_slope"]
 
 
 def test_rows_in_chunks_are_gathered() -> None:
@@ -229,10 +229,10 @@ def test_rows_in_chunks_are_gathered() -> None:
             yield work(whole.rows(slice(0, 4)))
             yield work(whole.rows(slice(4, N)))
 
-    given = cr.Gaussian(MEAN, STD)
-    halves = Halves(InMemory(Dataset(given, Y)), N, lambda rows: rows)
-    assert cr.skce(halves).value == pytest.approx(cr.skce(given, Y).value, abs=1e-14)
-    whole = cr.calibration_test(given, Y, statistics="skce", n_resamples=19, rng=0)
+    gaussian = cr.Gaussian(MEAN, STD)
+    halves = Halves(InMemory(Dataset(gaussian, Y)), N, lambda rows: rows)
+    assert cr.skce(halves).value == pytest.approx(cr.skce(gaussian, Y).value, abs=1e-14)
+    whole = cr.calibration_test(gaussian, Y, statistics="skce", n_resamples=19, rng=0)
     parts = cr.calibration_test(halves, statistics="skce", n_resamples=19, rng=0)
     assert parts.pvalue == whole.pvalue
 

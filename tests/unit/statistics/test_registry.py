@@ -91,9 +91,9 @@ def test_names_are_those_of_the_public_functions() -> None:
 
 
 def test_a_statistic_of_another_package_is_found_by_name(installed: list) -> None:
-    own = cr.statistic(misses, tail="two-sided")
-    installed.append(point("other:misses", own))
-    assert cr.statistics.registered()["misses"] is own
+    estimate = cr.statistic(misses, tail="two-sided")
+    installed.append(point("other:misses", estimate))
+    assert cr.statistics.registered()["misses"] is estimate
     result = cr.calibration_test([[0.9, 0.1]], [1], statistics="misses", n_resamples=9, rng=0)
     assert result.statistic == 1.0
 
@@ -199,13 +199,13 @@ def test_help_shows_what_a_call_takes(name: str) -> None:
     """Predictions, labels and every setting, in the signature and in words."""
     statistic = cr.statistics.registered()[name]
     names = (field.name for field in dataclasses.fields(statistic))
-    settings = [one for one in names if not one.startswith("_")]
+    settings = [name for name in names if not name.startswith("_")]
     wanted = ["predictions", "labels", "sample_weight", "clusters", "blocks", *settings]
     signature = inspect.signature(statistic)
     assert list(signature.parameters) == wanted
     assert {one: signature.parameters[one].default for one in settings} == statistic.settings()
-    shown = pydoc.render_doc(statistic, renderer=pydoc.plaintext)
-    assert f"{name}(predictions, labels=None, *, sample_weight=None, clusters=None" in shown
+    text = pydoc.render_doc(statistic, renderer=pydoc.plaintext)
+    assert f"{name}(predictions, labels=None, *, sample_weight=None, clusters=None" in text
     section = (inspect.getdoc(statistic) or "").partition("Parameters\n----------\n")[2].partition("\n\n")[0]
     assert re.findall(r"^(\w+) : ", section, re.MULTILINE) == wanted
 

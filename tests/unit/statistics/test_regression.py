@@ -101,9 +101,9 @@ def test_fair_crps_is_refused_where_there_is_nothing_to_correct() -> None:
     for kind in ("gaussian", "quantiles"):
         with pytest.raises(cr.UnsupportedError, match="corrects for a finite number of draws"):
             cr.crps(ALL[kind], Y, estimator="fair")
-    for given in (ALL["samples members"], cr.Samples(DRAWS[:, :1])):
+    for predictions in (ALL["samples members"], cr.Samples(DRAWS[:, :1])):
         with pytest.raises(cr.UnsupportedError, match="at least two independent draws"):
-            cr.crps(given, Y, estimator="fair")
+            cr.crps(predictions, Y, estimator="fair")
     with pytest.raises(cr.InputError, match="`estimator` must be one of"):
         cr.crps.with_(estimator="unbiased")
 
@@ -335,8 +335,8 @@ def test_the_printed_calibration_error_counts_labels_strictly_below() -> None:
     paper = cr.quantile_calibration_error.with_(levels=levels, strict=True)
     assert float(paper(cr.Samples(draws), labels)) == pytest.approx(printed) == pytest.approx(0.375)
     # at most: both labels are at or below the quantiles at 1/2, the second at that of 1/4
-    own = cr.quantile_calibration_error(cr.Samples(draws), labels, levels=levels)
-    assert float(own) == pytest.approx(0.25**2 + 0.5**2 + 0.25**2)
+    estimate = cr.quantile_calibration_error(cr.Samples(draws), labels, levels=levels)
+    assert float(estimate) == pytest.approx(0.25**2 + 0.5**2 + 0.25**2)
     check = cr.predictive_check(
         cr.Samples(draws), labels, statistics=[paper], hypothesis="independent", n_resamples=9, rng=0
     )
@@ -447,9 +447,9 @@ def test_weights(statistic: cr.statistics.Statistic) -> None:
 
 @every
 def test_one_instance_one_member_and_whole_labels(statistic: cr.statistics.Statistic) -> None:
-    one = cr.Gaussian([[1.0]], [[2.0]])
-    assert math.isfinite(float(statistic(one, [3])))
-    assert float(statistic(one, [3])) == float(statistic(cr.Gaussian([1.0], [2.0]), [3.0]))
+    gaussian = cr.Gaussian([[1.0]], [[2.0]])
+    assert math.isfinite(float(statistic(gaussian, [3])))
+    assert float(statistic(gaussian, [3])) == float(statistic(cr.Gaussian([1.0], [2.0]), [3.0]))
 
 
 @every
@@ -460,10 +460,10 @@ def test_huge_labels_are_no_nan(statistic: cr.statistics.Statistic) -> None:
 
 def test_batches_of_all_sizes_agree() -> None:
     """Tiles of replicates must not change a value: 1, a few, and more labels than a tile holds."""
-    given = cr.Gaussian(np.zeros(1000), np.ones(1000))
+    gaussian = cr.Gaussian(np.zeros(1000), np.ones(1000))
     labels = np.random.default_rng(2).normal(size=(200, 1000))
     for statistic in REAL:
-        bound = statistic.bind(given)
+        bound = statistic.bind(gaussian)
         together = bound(Reals(labels))
         assert np.allclose(together[[0, 70, 199]], [bound(Reals(labels[[row]]))[0] for row in (0, 70, 199)])
 
@@ -516,17 +516,17 @@ def test_rps_by_hand_and_by_brute_force() -> None:
     assert cr.statistics.rps.bind(cr.Point(sure)).contributions(
         cr.predictions.as_labels(cr.Point(sure), [1, 3])
     ).tolist() == [[1.0, 3.0]]
-    found = cr.predictive_check(
+    check = cr.predictive_check(
         cr.Ensemble(np.stack([probs, probs], axis=1)), labels, statistics=["rps"], n_resamples=19, rng=0
     )
-    assert "rps" in str(found)
+    assert "rps" in str(check)
     assert "rps" not in cr.evaluate(probs, labels, tests=False).estimates
 
 
 @pytest.mark.parametrize("size", [3e-200, 3e200])
 def test_errors_whose_squares_are_no_numbers_are_refused(size: float) -> None:
-    given = cr.Gaussian([0.0, 0.0], [1.0, 1.0])
+    gaussian = cr.Gaussian([0.0, 0.0], [1.0, 1.0])
     with pytest.raises(cr.UnsupportedError, match="the largest error is 3e"):
-        cr.rmse(given, [size, -size])
-    assert cr.rmse(given, [3e-200, 3.0]).value == pytest.approx(3 / 2**0.5)  # one of them is tiny
-    assert cr.rmse(given, [0.0, 0.0]).value == 0.0
+        cr.rmse(gaussian, [size, -size])
+    assert cr.rmse(gaussian, [3e-200, 3.0]).value == pytest.approx(3 / 2**0.5)  # one of them is tiny
+    assert cr.rmse(gaussian, [0.0, 0.0]).value == 0.0

@@ -80,10 +80,10 @@ def test_a_refusal_names_the_statistics_that_have_the_right() -> None:
 )
 def test_what_a_normal_prediction_expects_of_a_loss(name: str) -> None:
     """Mean and variance of the loss of 200 000 labels drawn from the prediction, by brute force."""
-    given = cr.Gaussian([1.0, -2.0, 0.3], [0.5, 2.0, 1.0])
-    bound = cr.statistics.registered()[name].bind(given)
+    gaussian = cr.Gaussian([1.0, -2.0, 0.3], [0.5, 2.0, 1.0])
+    bound = cr.statistics.registered()[name].bind(gaussian)
     assert isinstance(bound, Linear)
-    drawn = np.random.default_rng(3).normal(given.mean, given.std, size=(200_000, 3))
+    drawn = np.random.default_rng(3).normal(gaussian.mean, gaussian.std, size=(200_000, 3))
     losses = bound.terms.contributions(Reals(drawn))
     mean, variance = (one[:, 0] for one in (bound.terms.mean, bound.terms.variance))
     error = losses.std(axis=0) / np.sqrt(200_000)
@@ -92,8 +92,8 @@ def test_what_a_normal_prediction_expects_of_a_loss(name: str) -> None:
 
 
 def test_what_a_mixture_expects_of_squared_errors() -> None:
-    given = cr.Gaussian([[0.0, 3.0]], [[1.0, 0.5]], weights=[0.25, 0.75])
-    bound = cr.rmse.bind(given)
+    gaussian = cr.Gaussian([[0.0, 3.0]], [[1.0, 0.5]], weights=[0.25, 0.75])
+    bound = cr.rmse.bind(gaussian)
     assert isinstance(bound, Linear)
     rng = np.random.default_rng(4)
     member = rng.random(200_000) < 0.75
@@ -136,9 +136,9 @@ class _Above(LinearStatistic):
 def test_own_terms_of_draws_are_made_anew_for_every_choice() -> None:
     """A label that takes the place of a draw changes the mean: the share by hand, choice by choice."""
     draws, seen = np.array([[0.0, 1.0], [4.0, 6.0]]), np.array([2.0, 5.5])
-    given = cr.Samples(draws, member_axis=1)
-    pooled = pooled_with(Dataset(given, seen), draws)
-    bound = _Above().bind(given).of_pool(pooled.predictions, None)
+    samples = cr.Samples(draws, member_axis=1)
+    pooled = pooled_with(Dataset(samples, seen), draws)
+    bound = _Above().bind(samples).of_pool(pooled.predictions, None)
     # 2 > 0.5 and 5.5 > 5; then 0 of (2, 1) and 6 of (4, 5.5); then 1 of (0, 2) and 4 of (5.5, 6)
     assert bound(Classes(np.array([[0, 0], [1, 2], [2, 1]], dtype=np.uint8), 3)).tolist() == [1.0, 0.5, 0.0]
-    assert cr.calibration_test(given, seen, statistics=_Above(), n_resamples=19, rng=0).pvalue > 0.05
+    assert cr.calibration_test(samples, seen, statistics=_Above(), n_resamples=19, rng=0).pvalue > 0.05

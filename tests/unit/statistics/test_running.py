@@ -39,18 +39,18 @@ def test_batches_give_the_value_of_all_rows(name: str, library: Library) -> None
     running = cr.statistics.RunningStatistic(statistic)
     for start, stop in CUTS:
         running.update(library.asarray(PROBS[start:stop]), library.asarray(LABELS[start:stop]))
-    found = running.compute()
-    assert found.value == pytest.approx(statistic(PROBS, LABELS).value, rel=1e-12)
-    assert (found.name, found.n, found.settings) == (name, N, statistic.settings())
+    computed = running.compute()
+    assert computed.value == pytest.approx(statistic(PROBS, LABELS).value, rel=1e-12)
+    assert (computed.name, computed.n, computed.settings) == (name, N, statistic.settings())
     whole = statistic(PROBS, LABELS)
     if whole.stderr is None or "skill" in name:  # the error of a ratio takes a second look at all rows
-        assert found.stderr is None
+        assert computed.stderr is None
         with pytest.raises(cr.UnsupportedError):
-            found.interval()
+            computed.interval()
     else:
-        assert found.stderr == pytest.approx(whole.stderr, rel=1e-10)
-        assert found.interval_method == whole.interval_method
-        assert found.interval_refusal == whole.interval_refusal
+        assert computed.stderr == pytest.approx(whole.stderr, rel=1e-10)
+        assert computed.interval_method == whole.interval_method
+        assert computed.interval_refusal == whole.interval_refusal
 
 
 def test_weights_members_and_counts() -> None:
@@ -165,8 +165,8 @@ def test_one_weighted_batch_makes_a_weighted_mean() -> None:
         running.update(PROBS[start:stop], LABELS[start:stop])
     start, stop = CUTS[2]
     other.update(PROBS[start:stop], LABELS[start:stop], sample_weight=weights[start:stop])
-    found = running.merge(other).compute()
+    computed = running.merge(other).compute()
     whole = cr.accuracy(PROBS, LABELS, sample_weight=weights)
-    assert found.value == pytest.approx(whole.value, rel=1e-12)
-    assert found.stderr == pytest.approx(whole.stderr, rel=1e-10)
-    assert found.interval_method == whole.interval_method == "normal"
+    assert computed.value == pytest.approx(whole.value, rel=1e-12)
+    assert computed.stderr == pytest.approx(whole.stderr, rel=1e-10)
+    assert computed.interval_method == whole.interval_method == "normal"

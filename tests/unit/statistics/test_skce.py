@@ -78,17 +78,17 @@ def test_distances_of_rows_with_many_entries_keep_their_digits(dtype: type[np.fl
         one, other = ((offset + part).astype(dtype) for part in (left, right))
         gap = one[:, None, :].astype(np.float64) - other.astype(np.float64)
         expected = np.sqrt(np.einsum("ijk,ijk->ij", gap, gap))
-        found = distances(one, other)
-        assert found.dtype == dtype
-        np.testing.assert_allclose(found, expected, rtol=1e-12 if dtype is np.float64 else 1e-6)
+        computed = distances(one, other)
+        assert computed.dtype == dtype
+        np.testing.assert_allclose(computed, expected, rtol=1e-12 if dtype is np.float64 else 1e-6)
 
 
 def test_distances_where_most_rows_are_near() -> None:
     """A confident model with one frequent class."""
     rows = np.random.default_rng(3).dirichlet(np.r_[1e4, np.ones(49)], size=200)
     gap = rows[:, None, :] - rows
-    found = distances(rows, rows)
-    np.testing.assert_allclose(found, np.sqrt(np.einsum("ijk,ijk->ij", gap, gap)), rtol=1e-12)
+    computed = distances(rows, rows)
+    np.testing.assert_allclose(computed, np.sqrt(np.einsum("ijk,ijk->ij", gap, gap)), rtol=1e-12)
     assert distances(rows, rows[:0]).shape == (200, 0)
 
 
@@ -236,5 +236,5 @@ def test_counts_in_batches() -> None:
     probs, _ = oracle.example(7, 3)
     counts = np.random.default_rng(8).integers(1, 5, size=(3, 7, 3))
     values = cr.skce.bind(probs)(Counts(counts))
-    for one, value in zip(counts, values, strict=True):
-        assert value == pytest.approx(float(cr.skce(probs, cr.LabelCounts(one))), rel=1e-12)
+    for count, value in zip(counts, values, strict=True):
+        assert value == pytest.approx(float(cr.skce(probs, cr.LabelCounts(count))), rel=1e-12)

@@ -43,9 +43,9 @@ def test_slope_is_that_of_least_squares_with_a_robust_error() -> None:
     residual = Z2 - line.intercept - line.slope * x
     # White's heteroscedasticity-consistent error, with n / (n - 1)
     error = np.sqrt(np.sum((away * residual) ** 2) * N / (N - 1)) / np.sum(away**2)
-    found = cr.statistics.spread_slope(GIVEN, Y)
-    assert found.value == pytest.approx(line.slope, rel=1e-10)
-    assert found.stderr == pytest.approx(error, rel=1e-8)
+    estimate = cr.statistics.spread_slope(GIVEN, Y)
+    assert estimate.value == pytest.approx(line.slope, rel=1e-10)
+    assert estimate.stderr == pytest.approx(error, rel=1e-8)
 
 
 def test_ence_and_curve_in_bins() -> None:
@@ -76,15 +76,17 @@ def test_ence_is_tested_with_and_without_clusters(kind: str) -> None:
     rng = np.random.default_rng(3)
     ids, scale = np.repeat(np.arange(30), 8), 2.0
     if kind == "normal":
-        given = cr.Gaussian(np.zeros(240), rng.uniform(0.5, 2.0, size=240))
-        labels = given.std.ravel() * rng.normal(size=240)
+        predictions = cr.Gaussian(np.zeros(240), rng.uniform(0.5, 2.0, size=240))
+        labels = predictions.std.ravel() * rng.normal(size=240)
     else:
-        given = cr.Samples(rng.normal(size=(240, 20)), member_axis=1)
+        predictions = cr.Samples(rng.normal(size=(240, 20)), member_axis=1)
         labels = rng.normal(size=240)
     statistic = cr.statistics.ence.with_(n_bins=4)
     for clusters in (None, ids):
         right, wrong = (
-            cr.calibration_test(given, y, statistics=[statistic], clusters=clusters, n_resamples=99, rng=0)
+            cr.calibration_test(
+                predictions, y, statistics=[statistic], clusters=clusters, n_resamples=99, rng=0
+            )
             for y in (labels, scale * labels)
         )
         assert right.pvalue > 0.05
@@ -140,10 +142,10 @@ def test_tests_see_a_spread_that_is_wrong_at_both_ends() -> None:
     """Right on average, too wide where large and too narrow where small: the ratio alone is blind."""
     rng = np.random.default_rng(7)
     std = rng.choice([0.5, 2.0], size=600)
-    given = cr.Gaussian(np.zeros(600), std)
+    gaussian = cr.Gaussian(np.zeros(600), std)
     labels = rng.normal(size=600) * np.where(std > 1, 2.0 * np.sqrt(0.6), 0.5 * np.sqrt(1.4))
     ratio, slope, ence = (
-        cr.calibration_test(given, labels, statistics=name, n_resamples=199, rng=1)
+        cr.calibration_test(gaussian, labels, statistics=name, n_resamples=199, rng=1)
         for name in ("spread_ratio", "spread_slope", "ence")
     )
     assert not ratio.rejects(0.01)
@@ -170,17 +172,17 @@ def test_bands_of_clusters_keep_their_dependence() -> None:
     rng = np.random.default_rng(1)
     ids = np.repeat(np.arange(40), 20)
     std = rng.permutation(np.repeat([1.0, 2.0], 400))
-    given, labels = cr.Gaussian(np.zeros(800), std), std * rng.normal(size=40)[ids]
+    gaussian, labels = cr.Gaussian(np.zeros(800), std), std * rng.normal(size=40)[ids]
     plain, own = (
-        cr.hypotests.spread_curve(given, labels, n_bins=2, n_resamples=199, rng=0, **how)
+        cr.hypotests.spread_curve(gaussian, labels, n_bins=2, n_resamples=199, rng=0, **how)
         for how in ({}, {"clusters": ids})
     )
     assert own.observed == pytest.approx(plain.observed)
     assert np.mean(np.subtract(*own.band[::-1])) > 2 * np.mean(np.subtract(*plain.band[::-1]))
-    test = cr.calibration_test(given, labels, statistics="ence", clusters=ids, n_resamples=199, rng=0)
+    test = cr.calibration_test(gaussian, labels, statistics="ence", clusters=ids, n_resamples=199, rng=0)
     assert test.n_clusters == 40
     # |sum over bins of (stated + s (errors - stated))|, written out for one drawn sign per cluster
-    bound = cr.statistics.ence.with_(n_bins=2).bind(given)
+    bound = cr.statistics.ence.with_(n_bins=2).bind(gaussian)
     signs = rng.choice([-1.0, 1.0], size=(3, 40))
     moved = std**2 + signs[:, ids] * (labels**2 - std**2)
     stated = np.array([1.0, 2.0])
@@ -203,12 +205,14 @@ def test_bands_of_clusters_hold_those_of_independent_rows() -> None:
 @pytest.mark.parametrize("clusters", [None, np.arange(300) // 10])
 def test_z_scores_are_errors_where_the_stated_spread_is_one(clusters: np.ndarray | None) -> None:
     rng = np.random.default_rng(4)
-    given = cr.Gaussian(rng.normal(size=300), np.ones(300))
-    curve = cr.hypotests.spread_curve(given, rng.normal(size=300), clusters=clusters, n_resamples=99, rng=0)
+    gaussian = cr.Gaussian(rng.normal(size=300), np.ones(300))
+    curve = cr.hypotests.spread_curve(
+        gaussian, rng.normal(size=300), clusters=clusters, n_resamples=99, rng=0
+    )
     assert curve.z == pytest.approx(curve.observed)
     assert np.stack(curve.z_band) == pytest.approx(np.stack(curve.band))
     wide = cr.hypotests.spread_curve(
-        cr.Gaussian(given.mean, np.full(300, 4.0)),
+        cr.Gaussian(gaussian.mean, np.full(300, 4.0)),
         rng.normal(size=300),
         clusters=clusters,
         n_resamples=99,
@@ -234,12 +238,12 @@ def test_spread_of_draws_is_that_of_normals_with_their_moments() -> None:
     normal = cr.Gaussian(given.values.mean(axis=1), given.values.std(axis=1, ddof=1))
     for name in ("spread_ratio", "spread_slope", "ence"):
         statistic = cr.statistics.registered()[name]
-        found, expected = statistic(given, labels), statistic(normal, labels)
-        assert found.value == pytest.approx(expected.value, rel=1e-9)
+        estimate, expected = statistic(given, labels), statistic(normal, labels)
+        assert estimate.value == pytest.approx(expected.value, rel=1e-9)
         if expected.stderr is not None:
-            assert found.stderr == pytest.approx(expected.stderr, rel=1e-9)
+            assert estimate.stderr == pytest.approx(expected.stderr, rel=1e-9)
         # (1 + 1/8) 7 / 5 = 1.575
-        assert any("a calibrated model has a mean squared z-score of 1.57" in note for note in found.notes)
+        assert any("a calibrated model has a mean squared z-score of 1.57" in note for note in estimate.notes)
     curve, plain = (cr.hypotests.spread_curve(one, labels, n_bins=4, level=None) for one in (given, normal))
     np.testing.assert_allclose(curve.stated, plain.stated, rtol=1e-9)
     np.testing.assert_allclose(curve.z, plain.z, rtol=1e-9)
@@ -329,17 +333,17 @@ def test_signs_of_draws_move_what_labels_add_to_the_mean_over_their_pools(name: 
 def test_clusters_of_draws_have_a_spread_test_and_a_band() -> None:
     rng = np.random.default_rng(6)
     ids = np.repeat(np.arange(20), 6)
-    given = cr.Samples(rng.normal(size=(120, 8)), member_axis=1)
+    samples = cr.Samples(rng.normal(size=(120, 8)), member_axis=1)
     shared = np.sqrt(6 / rng.chisquare(6, size=20))[ids]  # clusters share their scale
     wide = 3.0 * shared * rng.normal(size=120)
     names = ["spread_ratio", "spread_slope", "ence"]
-    test = cr.calibration_test(given, wide, statistics=names, clusters=ids, n_resamples=99, rng=0)
+    test = cr.calibration_test(samples, wide, statistics=names, clusters=ids, n_resamples=99, rng=0)
     assert test.components["spread_ratio"].pvalue <= 0.02
-    assert all(one.n_clusters == 20 for one in test.components.values())
-    found = cr.evaluate(given, wide, clusters=ids, n_resamples=19, rng=0)
-    assert "spread curve" not in dict(found.not_run)
-    apart = cr.hypotests.spread_curve(given, wide, n_bins=3, n_resamples=99, rng=0)
-    together = cr.hypotests.spread_curve(given, wide, n_bins=3, n_resamples=99, clusters=ids, rng=0)
+    assert all(component.n_clusters == 20 for component in test.components.values())
+    evaluation = cr.evaluate(samples, wide, clusters=ids, n_resamples=19, rng=0)
+    assert "spread curve" not in dict(evaluation.not_run)
+    apart = cr.hypotests.spread_curve(samples, wide, n_bins=3, n_resamples=99, rng=0)
+    together = cr.hypotests.spread_curve(samples, wide, n_bins=3, n_resamples=99, clusters=ids, rng=0)
     assert together.stated == pytest.approx(apart.stated)
     assert (together.band[1] >= apart.band[1]).all()
     assert (together.band[1] > apart.band[1]).any()
@@ -357,9 +361,9 @@ def test_chunks_of_draws_in_clusters(kind: str) -> None:
     ask = {"statistics": ["mean_slope", "spread_slope", "crps"], "n_resamples": 49, "rng": 0}
     whole = cr.calibration_test(given, labels, clusters=ids, **ask)
     parts = cr.calibration_test(cr.scan(given, labels, clusters=ids, chunk_rows=23), **ask)
-    for name, one in whole.components.items():
-        assert parts.components[name].statistic == pytest.approx(one.statistic, rel=1e-9)
-        assert parts.components[name].pvalue == one.pvalue
+    for name, component in whole.components.items():
+        assert parts.components[name].statistic == pytest.approx(component.statistic, rel=1e-9)
+        assert parts.components[name].pvalue == component.pvalue
     taken = [note for note in whole.components["crps"].notes if "draws" in note and "compared" in note]
     assert len(taken) == (kind != "draws")
 
@@ -368,12 +372,12 @@ def test_few_draws_of_clusters_in_which_all_are_equal() -> None:
     rng = np.random.default_rng(2)
     values = rng.normal(size=(60, 5))
     values[:2] = 1.0
-    given, labels = cr.Samples(values, member_axis=1), rng.normal(size=60)
+    samples, labels = cr.Samples(values, member_axis=1), rng.normal(size=60)
     asked = {"clusters": np.arange(60) // 4, "n_resamples": 49, "rng": 0}
-    assert 0 < cr.calibration_test(given, labels, statistics="ence", **asked).pvalue <= 1
+    assert 0 < cr.calibration_test(samples, labels, statistics="ence", **asked).pvalue <= 1
     for name in ("spread_ratio", "spread_slope"):
         with pytest.raises(cr.UnsupportedError, match=r"with clusters needs finite .* in 2 instances one of"):
-            cr.calibration_test(given, labels, statistics=name, **asked)
+            cr.calibration_test(samples, labels, statistics=name, **asked)
 
 
 @pytest.mark.parametrize("name", ["spread_ratio", "spread_slope"])
@@ -391,12 +395,12 @@ def test_clusters_of_stated_variances(name: str) -> None:
 
 def test_variance_of_squared_z_scores_of_a_mixture() -> None:
     draws = np.random.default_rng(3).integers(2, size=400_000)
-    given = cr.Gaussian([[0.0, 2.0]], [[1.0, 0.5]])
+    gaussian = cr.Gaussian([[0.0, 2.0]], [[1.0, 0.5]])
     labels = np.array([0.0, 2.0])[draws] + np.array([1.0, 0.5])[draws] * np.random.default_rng(5).normal(
         size=draws.size
     )
     z2 = (labels - 1.0) ** 2 / 1.625  # mean 1, variance (1 + 1 + 0.25 + 1) / 2
-    assert scatter_of_squares(given)[0] == pytest.approx(z2.var(), rel=0.02)
+    assert scatter_of_squares(gaussian)[0] == pytest.approx(z2.var(), rel=0.02)
 
 
 EQUAL = np.random.default_rng(7).normal(size=(10, 5))
@@ -405,9 +409,9 @@ EQUAL[-2:] = 0.1  # whose mean is not exactly that
 
 @pytest.mark.parametrize("name", ["spread_ratio", "spread_slope", "ence"])
 def test_equal_draws_are_noted(name: str) -> None:
-    statistic, given, labels = cr.statistics.registered()[name], cr.Samples(EQUAL), np.full(10, 0.1)
+    statistic, samples, labels = cr.statistics.registered()[name], cr.Samples(EQUAL), np.full(10, 0.1)
     said = "in 2 instances all draws are equal: the z-scores are 0 or infinite"
-    whole, cut = statistic(given, labels), statistic(cr.scan(given, labels, chunk_rows=3))
+    whole, cut = statistic(samples, labels), statistic(cr.scan(samples, labels, chunk_rows=3))
     assert said in whole.notes
     assert whole.notes == cut.notes
     assert np.isfinite(whole.value)
@@ -415,18 +419,18 @@ def test_equal_draws_are_noted(name: str) -> None:
 
 def test_z_scores_of_equal_draws_are_infinite() -> None:
     """A label off draws without spread is infinitely many of them away."""
-    given, labels = cr.Samples(EQUAL), np.full(10, 0.1)
+    samples, labels = cr.Samples(EQUAL), np.full(10, 0.1)
     labels[-1] = 0.3
     ratio, slope = (cr.statistics.registered()[name] for name in ("spread_ratio", "spread_slope"))
-    assert ratio(given, labels).value == np.inf
-    assert ratio(given, labels).interval_refusal == "the mean is infinite"
-    assert slope(given, labels).value == -np.inf  # where the spread is smallest, z is largest
-    assert slope(given, labels).interval_refusal == "the slope is infinite"
-    assert slope(given, labels, clusters=np.arange(10) // 2).value == -np.inf
+    assert ratio(samples, labels).value == np.inf
+    assert ratio(samples, labels).interval_refusal == "the mean is infinite"
+    assert slope(samples, labels).value == -np.inf  # where the spread is smallest, z is largest
+    assert slope(samples, labels).interval_refusal == "the slope is infinite"
+    assert slope(samples, labels, clusters=np.arange(10) // 2).value == -np.inf
     without = np.append(np.ones(9), 0.0)
     for one in (ratio, slope):
-        left = one(given, labels, sample_weight=without).value
-        assert left == pytest.approx(one(given[:9], labels[:9]).value, rel=1e-12)
+        left = one(samples, labels, sample_weight=without).value
+        assert left == pytest.approx(one(samples[:9], labels[:9]).value, rel=1e-12)
 
 
 @pytest.mark.parametrize("name", ["spread_ratio", "spread_slope"])
@@ -434,24 +438,24 @@ def test_replicates_without_spread_are_refused(name: str) -> None:
     """Draws 0, 0, 0, 0, 1 and the label 0: with the label 1, as likely as any, the draws are equal."""
     values = np.random.default_rng(7).normal(size=(20, 5))
     values[3] = [0.0, 0.0, 1.0, 0.0, 0.0]
-    given, labels = cr.Samples(values), np.zeros(20)
+    samples, labels = cr.Samples(values), np.zeros(20)
     asked = {"statistics": name, "n_resamples": 99, "rng": 0}
-    for rows in ((given, labels), (cr.scan(given, labels, chunk_rows=7),)):
+    for rows in ((samples, labels), (cr.scan(samples, labels, chunk_rows=7),)):
         # one replicate in six: 16.5 of 99
         with pytest.raises(cr.UnsupportedError, match=r"needs finite values .* 1\d of 99 replicates are inf"):
             cr.calibration_test(*rows, **asked)
-    assert 0 < cr.calibration_test(given, labels, **{**asked, "statistics": "ence"}).pvalue <= 1
+    assert 0 < cr.calibration_test(samples, labels, **{**asked, "statistics": "ence"}).pvalue <= 1
 
 
 def test_an_evaluation_leaves_out_only_these_tests() -> None:
     rng = np.random.default_rng(1)
     values, labels = rng.poisson(0.5, size=(40, 6)), rng.poisson(0.5, size=40)
-    found = cr.evaluate(cr.Samples(values.astype(float)), labels.astype(float), rng=0, n_resamples=39)
+    evaluation = cr.evaluate(cr.Samples(values.astype(float)), labels.astype(float), rng=0, n_resamples=39)
     # bins of rows whose six draws are all 0 state no spread, and drawn labels are not all 0
     left_out = {"spread_ratio", "spread_slope", "ence"}
-    assert left_out & set(found.tests) == set()
-    assert {"picp", "crps", "omnibus"} <= set(found.tests)
-    assert {f"test of {name}" for name in left_out} <= dict(found.not_run).keys()
+    assert left_out & set(evaluation.tests) == set()
+    assert {"picp", "crps", "omnibus"} <= set(evaluation.tests)
+    assert {f"test of {name}" for name in left_out} <= dict(evaluation.not_run).keys()
 
 
 @pytest.mark.parametrize(
@@ -465,24 +469,24 @@ def test_an_evaluation_leaves_out_only_these_tests() -> None:
 def test_equal_draws_keep_every_number_finite(statistic: cr.statistics.Statistic) -> None:
     """Draws of rare counts may all be equal to each other and to the label."""
     draws = np.array([[0.0, 0.0, 0.0, 0.0, 0.0], [0.0, 1.0, 2.0, 3.0, 4.0]] * 20)
-    found = cr.calibration_test(
+    result = cr.calibration_test(
         cr.Samples(draws), np.zeros(40), statistics=[statistic], n_resamples=99, rng=0
     )
-    assert np.isfinite(found.statistic)
-    assert np.isfinite(found.null_distribution).all()
+    assert np.isfinite(result.statistic)
+    assert np.isfinite(result.null_distribution).all()
 
 
 def test_a_line_through_two_points_has_no_error() -> None:
-    found = cr.statistics.spread_slope(cr.Gaussian([0.0, 0.0], [1.0, 2.0]), [1.5, 1.0])
-    assert found.stderr is None
+    estimate = cr.statistics.spread_slope(cr.Gaussian([0.0, 0.0], [1.0, 2.0]), [1.5, 1.0])
+    assert estimate.stderr is None
     with pytest.raises(cr.UnsupportedError, match="two instances"):
-        found.interval()
+        estimate.interval()
 
 
 def test_a_spread_curve_prints_a_sentence() -> None:
-    given = cr.Gaussian(np.zeros(40), np.repeat([1.0, 2.0], 20))
+    gaussian = cr.Gaussian(np.zeros(40), np.repeat([1.0, 2.0], 20))
     labels = np.tile([-3.0, 3.0], 20)  # 3 times as large as stated, and 1.5 times
-    curve = cr.hypotests.spread_curve(given, labels, n_bins=2, n_resamples=99, rng=0)
+    curve = cr.hypotests.spread_curve(gaussian, labels, n_bins=2, n_resamples=99, rng=0)
     said = "spread curve (n = 40): errors are 3 times the stated spread of 1, the farthest of 2 bins"
     assert str(curve) == f"{said}; 2 outside the 95 % band (0.1 expected by chance)"
-    assert str(cr.hypotests.spread_curve(given, labels, n_bins=2, level=None)) == said
+    assert str(cr.hypotests.spread_curve(gaussian, labels, n_bins=2, level=None)) == said

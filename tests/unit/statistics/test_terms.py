@@ -48,7 +48,7 @@ def test_sums_by_part_are_those_of_the_rows_of_every_part(kind: str) -> None:
     own = {"size": np.ones(mean.shape), "expected": mean, "variance": variance, "third": whole.third}
     fixed = {name: found.reshape(PARTS, size) for name, found in split.fixed(None, NEEDS).items()}
     observed = split.observed(labels).reshape(-1, PARTS, size)
-    square, cube = (found.reshape(-1, PARTS, size) for found in split.powers(labels))
+    square, cube = (power.reshape(-1, PARTS, size) for power in split.powers(labels))
     for part in range(PARTS):
         for at in range(size):
             inside = (PART[:, None] == part) & (cell == at)

@@ -21,10 +21,10 @@ def misses_batched(predictions: cr.Point, labels: np.ndarray) -> np.ndarray:
 
 def test_scalar_and_batched_functions_agree_with_the_built_in_one() -> None:
     for function, batched in ((misses, False), (misses_batched, True)):
-        own = cr.statistic(function, tail="two-sided", batched=batched, name="error")
+        estimate = cr.statistic(function, tail="two-sided", batched=batched, name="error")
         # predicted 0, 1, 1
-        assert float(own(PROBS, [0, 0, 1])) == pytest.approx(1 / 3)
-        test = cr.calibration_test(PROBS, [0, 0, 1], statistics=own, n_resamples=50, rng=0)
+        assert float(estimate(PROBS, [0, 0, 1])) == pytest.approx(1 / 3)
+        test = cr.calibration_test(PROBS, [0, 0, 1], statistics=estimate, n_resamples=50, rng=0)
         built_in = cr.calibration_test(PROBS, [0, 0, 1], statistics="accuracy", n_resamples=50, rng=0)
         assert test.statistic_name == "error"
         assert test.tail == "two-sided"
@@ -37,8 +37,8 @@ def test_torch_functions_get_tensors() -> None:
         assert isinstance(labels, torch.Tensor)
         return (predictions.probs.argmax(dim=1) == labels).double().mean()
 
-    own = cr.statistic(hits, tail="two-sided")
-    assert float(own(torch.tensor(PROBS), torch.tensor([0, 0, 1]))) == pytest.approx(2 / 3)
+    estimate = cr.statistic(hits, tail="two-sided")
+    assert float(estimate(torch.tensor(PROBS), torch.tensor([0, 0, 1]))) == pytest.approx(2 / 3)
 
 
 def test_labels_are_wide_integers_so_that_arithmetic_does_not_wrap() -> None:
@@ -68,30 +68,30 @@ def test_real_observations_reach_the_function() -> None:
     ],
 )
 def test_a_scalar_function_must_return_one_number(result: object, evidence: str) -> None:
-    own = cr.statistic(lambda predictions, labels: result, tail="greater", name="own")
+    estimate = cr.statistic(lambda predictions, labels: result, tail="greater", name="own")
     with pytest.raises(cr.InputError, match=f"`own` must return one number per label vector; .*{evidence}"):
-        own(PROBS, [0, 0, 1])
+        estimate(PROBS, [0, 0, 1])
 
 
 @pytest.mark.parametrize("result", [np.zeros(2), np.zeros((1, 1)), 0.5, [0.5]])
 def test_a_batched_function_must_return_one_value_per_vector(result: object) -> None:
-    own = cr.statistic(lambda predictions, labels: result, tail="greater", batched=True)
+    estimate = cr.statistic(lambda predictions, labels: result, tail="greater", batched=True)
     with pytest.raises(cr.InputError, match=r"must return one value per label vector, shape \(1,\)"):
-        own(PROBS, [0, 0, 1])
+        estimate(PROBS, [0, 0, 1])
 
 
 def test_nan_has_no_rank() -> None:
-    own = cr.statistic(lambda predictions, labels: float("nan"), tail="greater", name="own")
+    estimate = cr.statistic(lambda predictions, labels: float("nan"), tail="greater", name="own")
     with pytest.raises(cr.UnsupportedError, match=r"`own` must give a number .* got NaN for 10 of 10"):
-        cr.calibration_test(PROBS, [0, 0, 1], statistics=own, n_resamples=9)
+        cr.calibration_test(PROBS, [0, 0, 1], statistics=estimate, n_resamples=9)
 
 
 def test_weights_and_counts_are_refused() -> None:
-    own = cr.statistic(misses, tail="greater")
+    estimate = cr.statistic(misses, tail="greater")
     with pytest.raises(cr.InputError, match="`misses` takes plain labels only"):
-        own(PROBS, [0, 0, 1], sample_weight=[1.0, 1.0, 2.0])
+        estimate(PROBS, [0, 0, 1], sample_weight=[1.0, 1.0, 2.0])
     with pytest.raises(cr.UnsupportedError, match="got counts"):
-        own(PROBS, cr.LabelCounts(np.ones((3, 2), dtype=int)))
+        estimate(PROBS, cr.LabelCounts(np.ones((3, 2), dtype=int)))
 
 
 def test_declarations_are_checked() -> None:

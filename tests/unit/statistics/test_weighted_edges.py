@@ -65,7 +65,7 @@ def test_pieces_give_the_edges_of_the_whole():
         return [use(values[at : at + 70], weights[at : at + 70]) for at in range(0, 400, 70)]
 
     ranks = (np.arange(1, 8) / 8 + 1e-12) * weights.sum()
-    for column, found in enumerate(order_statistics(read, ranks, 2)):
+    for column, statistic in enumerate(order_statistics(read, ranks, 2)):
         order = np.argsort(values[:, column], kind="stable")
         at = np.searchsorted(np.cumsum(weights[order]), ranks, side="right")
-        assert np.array_equal(found, values[order, column][at])
+        assert np.array_equal(statistic, values[order, column][at])

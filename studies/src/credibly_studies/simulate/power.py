@@ -131,8 +131,8 @@ class PowerStudy(Result):
         """
         places = np.flatnonzero(np.abs(self.levels - level) <= 1e-12)
         if not places.size:
-            shown = ", ".join(f"{level:g}" for level in self.levels)
-            raise InputError("`level`", f"must be one of {shown}", f"got {level!r}", "Run the study with it.")
+            text = ", ".join(f"{level:g}" for level in self.levels)
+            raise InputError("`level`", f"must be one of {text}", f"got {level!r}", "Run the study with it.")
         return int(places[0])
 
     def table(self) -> list[dict[str, Any]]:
@@ -396,9 +396,9 @@ def _all_pvalues(
     names = list(tests)
     for place, values in engine.unordered(_run_block, tasks):
         block, (w, file, found) = tasks[place], places[place]
-        for name, own in values.items():
-            pvalues[w, names.index(name), block.start : block.stop] = own
-            found[keys[name]] = own
+        for name, value in values.items():
+            pvalues[w, names.index(name), block.start : block.stop] = value
+            found[keys[name]] = value
         if kept is not None:
             kept.write(file, found)
         done += 1

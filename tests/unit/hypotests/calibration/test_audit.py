@@ -62,14 +62,14 @@ def test_effects_and_pvalues_are_those_of_a_double_loop() -> None:
         before = max(before, np.count_nonzero(worst >= scores[key][0] - 1e-9) / 40)
         adjusted[key] = before
     assert len(result.groups) == 2 * 12  # 1 + 2 + 3 + 6 groups, two measures
-    for one in result.groups:
-        key = one.group, one.measure
-        q, event = kinds[one.measure]
-        mask = masks[one.group]
-        assert one.n == mask.sum()
-        assert one.effect == pytest.approx(event(labels)[mask].mean() - q[mask].mean(), abs=1e-12)
-        assert one.pvalue == pytest.approx(np.mean(scores[key] >= scores[key][0] - 1e-9))
-        assert one.adjusted_pvalue == pytest.approx(adjusted[key])
+    for group in result.groups:
+        key = group.group, group.measure
+        q, event = kinds[group.measure]
+        mask = masks[group.group]
+        assert group.n == mask.sum()
+        assert group.effect == pytest.approx(event(labels)[mask].mean() - q[mask].mean(), abs=1e-12)
+        assert group.pvalue == pytest.approx(np.mean(scores[key] >= scores[key][0] - 1e-9))
+        assert group.adjusted_pvalue == pytest.approx(adjusted[key])
     assert result.pvalue == pytest.approx(min(adjusted.values()))
 
 
@@ -77,7 +77,7 @@ def test_a_group_explains_those_above_and_below_it() -> None:
     probs, labels, groups = world(n=3000, shift=0.3)
     groups = groups | {"day": np.arange(3000) % 3}
     result = cr.audit(probs, labels, groups=groups, depth=3, n_resamples=199, rng=1)
-    assert [one.group for one in result.findings] == ["sex F, site B"]
+    assert [finding.group for finding in result.findings] == ["sex F, site B"]
     others = {one.group: one.explained_by for one in result.rejected if one not in result.findings}
     assert {"sex F", "site B", "sex F, site B, day 0"} <= set(others)  # two larger ones, one inside
     assert set(others.values()) == {"sex F, site B"}
@@ -90,7 +90,7 @@ def test_what_is_off_everywhere_is_told_of_all_rows() -> None:
     sharper = probs**3 / (probs**3).sum(axis=1, keepdims=True)
     both = ["confidence", "classes"]
     result = cr.audit(sharper, labels, groups=groups, measures=both, n_resamples=199, rng=1)
-    assert [(one.group, one.measure) for one in result.findings] == [("all rows", "confidence")]
+    assert [(finding.group, finding.measure) for finding in result.findings] == [("all rows", "confidence")]
     assert "too sure by" in result.findings[0].words
 
 
@@ -102,26 +102,32 @@ def test_chunks_and_torch_give_the_same_numbers() -> None:
     pieces = cr.audit(cr.scan(probs, labels, chunk_rows=101), groups=groups, **settings)
     tensor = cr.audit(torch.asarray(probs), torch.asarray(labels), groups=groups, **settings)
     for other in (pieces, tensor):
-        assert [one.adjusted_pvalue for one in other.groups] == [one.adjusted_pvalue for one in once.groups]
-        assert [one.effect for one in other.groups] == pytest.approx([one.effect for one in once.groups])
+        assert [group.adjusted_pvalue for group in other.groups] == [
+            group.adjusted_pvalue for group in once.groups
+        ]
+        assert [group.effect for group in other.groups] == pytest.approx(
+            [group.effect for group in once.groups]
+        )
 
 
 def test_groups_of_files_in_chunks_are_gathered() -> None:
     probs, labels, groups = world(shift=0.2)
     pieces = cr.scan(probs, labels, groups=groups["site"], chunk_rows=200)
-    found = cr.audit(pieces, n_resamples=19, rng=2)
+    audited = cr.audit(pieces, n_resamples=19, rng=2)
     whole = cr.audit(probs, labels, groups=groups["site"], n_resamples=19, rng=2)
-    assert [one.group for one in found.groups] == [one.group for one in whole.groups]
-    assert {one.group for one in found.groups} == {"all rows", "group A", "group B", "group C"}
+    assert [group.group for group in audited.groups] == [group.group for group in whole.groups]
+    assert {group.group for group in audited.groups} == {"all rows", "group A", "group B", "group C"}
 
 
 def test_dask_arrays_give_the_same_pvalues() -> None:
     dask = pytest.importorskip("dask.array")
     probs, labels, groups = world(shift=0.2)
     rows = cr.scan(dask.from_array(probs, chunks=(250, 2)), labels, engine="serial")
-    found = cr.audit(rows, groups=groups, n_resamples=19, rng=2)
+    audited = cr.audit(rows, groups=groups, n_resamples=19, rng=2)
     whole = cr.audit(probs, labels, groups=groups, n_resamples=19, rng=2)
-    assert [one.adjusted_pvalue for one in found.groups] == [one.adjusted_pvalue for one in whole.groups]
+    assert [group.adjusted_pvalue for group in audited.groups] == [
+        group.adjusted_pvalue for group in whole.groups
+    ]
 
 
 @pytest.mark.parametrize("n_clusters", [8, 60])
@@ -138,7 +144,7 @@ def test_clusters_draw_one_sign_for_all_their_rows(n_clusters: int) -> None:
         seen, predicted = (sums**2).sum(), (probs[mask, 0] * probs[mask, 1]).sum()
         observed = np.abs(sums.sum()) / np.sqrt(max(seen, predicted))
         values = np.concatenate([[observed], np.abs(drawn @ sums) / np.sqrt(seen)])
-        (one,) = (one for one in result.groups if one.group == name)
+        (one,) = (group for group in result.groups if group.group == name)
         assert one.pvalue == pytest.approx(np.mean(values >= values[0] - 1e-9))
         for end in (one.low, one.high):  # where the test of this effect has the score that all share
             apart = sums - np.bincount(clusters[mask], minlength=n_clusters) * end
@@ -157,8 +163,8 @@ def test_an_interval_of_clusters_says_what_the_test_says() -> None:
     told = []
     for seed in range(12):
         probs, labels, groups = world(n=clusters.size, shift=0.35, seed=seed)
-        found = cr.audit(probs, labels, groups=groups, clusters=clusters, n_resamples=99, rng=seed)
-        first = found.groups[0]
+        audited = cr.audit(probs, labels, groups=groups, clusters=clusters, n_resamples=99, rng=seed)
+        first = audited.groups[0]
         told.append(first.adjusted_pvalue <= 0.05)
         assert told[-1] == (not first.low <= 0 <= first.high)
     assert 0 < sum(told) < 12
@@ -210,12 +216,12 @@ def test_blocks_and_chunks_bring_their_clusters() -> None:
     probs, labels, groups = world(n=200, shift=0.3)
     ids = np.arange(200) // 10
     settings: dict[str, Any] = {"groups": groups, "n_resamples": 39, "rng": 3}
-    own = cr.audit(probs, labels, clusters=ids, **settings)
+    audited = cr.audit(probs, labels, clusters=ids, **settings)
     pieces = cr.audit(cr.scan(probs, labels, clusters=ids, chunk_rows=33), **settings)
     blocks = cr.audit(probs, labels, blocks=10, **settings)
     for other in (pieces, blocks):
-        assert [one.pvalue for one in other.groups] == [one.pvalue for one in own.groups]
-    assert own.n_clusters == 20
+        assert [group.pvalue for group in other.groups] == [group.pvalue for group in audited.groups]
+    assert audited.n_clusters == 20
 
 
 def test_few_clusters_cannot_tell() -> None:
@@ -239,9 +245,9 @@ def test_sets_hold_every_truth_inside_them() -> None:
     assert inside.verdict() == "no conflict found"
     assert inside.measures == ("class 1 above", "class 1 below")
     beyond = (rng.random(900) < np.clip(p + 0.3 * (groups["site"] == "A"), 0, 1)).astype(int)
-    found = cr.audit(sets, beyond, groups=groups, n_resamples=199, rng=1).findings[0]
-    assert (found.group, found.measure) == ("site A", "class 1 above")
-    assert found.expected == pytest.approx(bounds[1][groups["site"] == "A"].mean())
+    finding = cr.audit(sets, beyond, groups=groups, n_resamples=199, rng=1).findings[0]
+    assert (finding.group, finding.measure) == ("site A", "class 1 above")
+    assert finding.expected == pytest.approx(bounds[1][groups["site"] == "A"].mean())
     below = (rng.random(900) < np.clip(p - 0.3 * (groups["site"] == "A"), 0, 1)).astype(int)
     under = cr.audit(sets, below, groups=groups, n_resamples=199, rng=1).findings[0]
     assert (under.group, under.measure) == ("site A", "class 1 below")
@@ -271,11 +277,11 @@ def test_real_values_are_measured_by_rank_and_coverage() -> None:
     labels = mean + rng.normal(size=n) * np.where(site == "B", 2.0, 1.0)
     settings: dict[str, Any] = {"groups": {"site": site}, "n_resamples": 99, "rng": 0}
     gaussian = cr.audit(cr.Gaussian(mean, np.ones(n)), labels, **settings)
-    found = gaussian.findings[0]
-    assert (found.group, found.measure, found.expected) == ("site B", "coverage", pytest.approx(0.9))
+    finding = gaussian.findings[0]
+    assert (finding.group, finding.measure, finding.expected) == ("site B", "coverage", pytest.approx(0.9))
     inside = np.abs(labels - mean)[site == "B"] <= 1.6448536269514722  # the 95 % quantile
-    assert found.observed == pytest.approx(inside.mean())
-    rank = next(one for one in gaussian.groups if (one.group, one.measure) == ("all rows", "rank"))
+    assert finding.observed == pytest.approx(inside.mean())
+    rank = next(group for group in gaussian.groups if (group.group, group.measure) == ("all rows", "rank"))
     assert rank.observed == pytest.approx(float(np.mean(cr.Gaussian(mean, np.ones(n)).cdf(labels))))
     quantiles = mean[:, None] + np.array([-1.6448536269514722, 0.0, 1.6448536269514722])
     coarse = cr.audit(cr.Quantiles(quantiles, [0.05, 0.5, 0.95]), labels, **settings)
@@ -309,9 +315,9 @@ def test_normal_scores_are_signed_roots_of_deviances() -> None:
 @pytest.mark.parametrize("score", [2.5, -3.5])
 def test_normal_scores_turn_back(score: float) -> None:
     skewness = np.array([0.0, 0.5, -0.8, 30.0])
-    own = standardised(np.array(score), skewness)
-    assert normal_scores(own, skewness) == pytest.approx(np.full(4, score))
-    assert own[0] == pytest.approx(score)
+    standard = standardised(np.array(score), skewness)
+    assert normal_scores(standard, skewness) == pytest.approx(np.full(4, score))
+    assert standard[0] == pytest.approx(score)
 
 
 def test_a_label_that_cannot_happen_is_a_conflict() -> None:
@@ -319,8 +325,8 @@ def test_a_label_that_cannot_happen_is_a_conflict() -> None:
     labels = np.zeros(100, dtype=int)
     assert cr.audit(probs, labels, groups=np.arange(100) % 2, n_resamples=19).pvalue == 1.0
     labels[0] = 1
-    found = cr.audit(probs, labels, groups=np.arange(100) % 2, n_resamples=19)
-    assert found.pvalue == 0.05  # 1 / 20: beyond all replicates
+    audited = cr.audit(probs, labels, groups=np.arange(100) % 2, n_resamples=19)
+    assert audited.pvalue == 0.05  # 1 / 20: beyond all replicates
 
 
 def test_a_lattice_cuts_joins_and_names() -> None:
@@ -371,14 +377,16 @@ def test_frames_bring_their_names_and_order() -> None:
     pandas = pytest.importorskip("pandas")
     probs, labels, groups = world(n=100)
     frame = pandas.DataFrame(groups)
-    found = cr.audit(probs, labels, groups=frame, n_resamples=19, rng=0)
-    assert found.attributes == ("sex", "site")
+    audited = cr.audit(probs, labels, groups=frame, n_resamples=19, rng=0)
+    assert audited.attributes == ("sex", "site")
     names = [f"row {i}" for i in range(100)]
     predicted = pandas.DataFrame(probs, columns=["no", "yes"], index=names)
     shuffled = frame.set_axis(names).iloc[::-1]
     words = np.array(["no", "yes"])[labels]
-    joined = cr.audit(predicted, words, groups=shuffled, n_resamples=19, rng=0)
-    assert [one.effect for one in joined.groups] == pytest.approx([one.effect for one in found.groups])
+    result = cr.audit(predicted, words, groups=shuffled, n_resamples=19, rng=0)
+    assert [group.effect for group in result.groups] == pytest.approx(
+        [group.effect for group in audited.groups]
+    )
 
 
 def test_groups_are_the_rows_of_a_table() -> None:
@@ -386,7 +394,7 @@ def test_groups_are_the_rows_of_a_table() -> None:
     probs, labels, groups = world(n=300, shift=0.4)
     result = cr.audit(probs, labels, groups=groups, n_resamples=99, rng=0)
     table = pandas.DataFrame(result.groups)
-    assert table["effect"].tolist() == [one.effect for one in result.groups]
+    assert table["effect"].tolist() == [group.effect for group in result.groups]
     assert result.to_dict()["type"] == "AuditResult"
     one = result.groups[0]
     assert one.low <= one.effect <= one.high
@@ -433,9 +441,9 @@ def test_what_is_off_everywhere_is_not_called_a_group() -> None:
     p = np.random.default_rng(0).random(400)
     labels = (np.random.default_rng(1).random(400) < np.clip(p + 0.2, 0, 1)).astype(int)
     probs, sex = np.stack([1 - p, p], axis=1), np.tile(["F", "M"], 200)
-    found = cr.audit(probs, labels, groups={"sex": sex}, measures=["classes"], rng=0)
-    assert [one.group for one in found.findings] == ["all rows"]
-    assert found.headline.startswith("The fault is the same in every group of sex (p =")
+    audited = cr.audit(probs, labels, groups={"sex": sex}, measures=["classes"], rng=0)
+    assert [finding.group for finding in audited.findings] == ["all rows"]
+    assert audited.headline.startswith("The fault is the same in every group of sex (p =")
     assert cr.audit(probs, labels, groups=sex, rng=0).headline.startswith(
         "The fault is the same in every group (p ="
     )
@@ -452,9 +460,13 @@ def test_rows_in_the_order_of_cells_count_the_same(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(group_scores, "on_accelerator", lambda array: True)
     monkeypatch.setattr(events, "on_accelerator", lambda array: True)
     given = torch.from_numpy(probs), torch.from_numpy(labels)
-    found = cr.audit(*given, groups=groups, n_resamples=19, min_size=1, rng=3)
-    assert [one.adjusted_pvalue for one in found.groups] == [one.adjusted_pvalue for one in expected.groups]
-    assert [one.effect for one in found.groups] == pytest.approx([one.effect for one in expected.groups])
+    audited = cr.audit(*given, groups=groups, n_resamples=19, min_size=1, rng=3)
+    assert [group.adjusted_pvalue for group in audited.groups] == [
+        group.adjusted_pvalue for group in expected.groups
+    ]
+    assert [group.effect for group in audited.groups] == pytest.approx(
+        [group.effect for group in expected.groups]
+    )
 
 
 @pytest.mark.parametrize(
@@ -477,8 +489,8 @@ def test_two_classes_have_one_measure() -> None:
     labels = (rng.random(600) < p).astype(int)
     site = rng.choice(["A", "B"], size=600)
     probs = np.stack([1 - p, p], axis=1)
-    found = cr.audit(probs, labels, groups={"site": site}, n_resamples=99, rng=0)
-    assert found.measures == ("class 1",)
+    audited = cr.audit(probs, labels, groups={"site": site}, n_resamples=99, rng=0)
+    assert audited.measures == ("class 1",)
     both = cr.audit(probs, labels, groups={"site": site}, measures=["confidence"], n_resamples=99, rng=0)
     assert both.measures == ("confidence",)
 
@@ -491,10 +503,10 @@ def test_groups_without_common_rows_never_explain_each_other() -> None:
     region = rng.choice(["north", "east", "south", "islands"], size=n, p=[0.4, 0.3, 0.25, 0.05])
     off = np.select([region == "islands", region == "east", region == "south"], [0.12, -0.05, 0.04], 0.0)
     labels = (rng.random(n) < np.clip(p + off, 0, 1)).astype(int)
-    found = cr.audit(np.stack([1 - p, p], axis=1), labels, groups={"region": region}, rng=0)
-    assert len(found.rejected) >= 3
+    audited = cr.audit(np.stack([1 - p, p], axis=1), labels, groups={"region": region}, rng=0)
+    assert len(audited.rejected) >= 3
     alone = {"region north", "region east", "region south", "region islands"}
-    for one in found.rejected:
+    for one in audited.rejected:
         assert not {one.group, one.explained_by} <= alone  # regions share no rows
 
 
@@ -502,7 +514,7 @@ def test_a_group_that_shares_no_rows_with_a_listed_one_is_listed() -> None:
     lattice = lattice_of({"site": np.repeat(["a", "b"], 50)}, 100, depth=1, n_quantiles=4, min_size=20)
     variance = np.full((1, lattice.n_cells), 10.0)
     a, b = lattice.names.index("site a"), lattice.names.index("site b")
-    whole = next(at for at, one in enumerate(lattice.conditions) if not one)
+    whole = next(at for at, condition in enumerate(lattice.conditions) if not condition)
     assert family._nearest(0, b, [(0, a)], lattice, variance) is None
     assert family._nearest(0, b, [(0, a), (0, whole)], lattice, variance) == whole
 
@@ -512,20 +524,20 @@ def test_verdicts_at_a_share_of_the_level() -> None:
     p = rng.random(2000)
     site = rng.choice(["A", "B", "C"], size=2000)
     labels = (rng.random(2000) < np.where(site == "C", np.clip(p + 0.2, 0, 1), p)).astype(int)
-    found = cr.audit(np.stack([1 - p, p], axis=1), labels, groups={"site": site}, n_resamples=99, rng=0)
-    assert found.pvalue == 0.01  # 1 / 100
-    assert found.judged(0.05) is found
-    assert found.judged(0.01).verdict() == "conflict"
-    stricter = found.judged(0.009)
+    audited = cr.audit(np.stack([1 - p, p], axis=1), labels, groups={"site": site}, n_resamples=99, rng=0)
+    assert audited.pvalue == 0.01  # 1 / 100
+    assert audited.judged(0.05) is audited
+    assert audited.judged(0.01).verdict() == "conflict"
+    stricter = audited.judged(0.009)
     assert stricter.verdict() == "cannot tell"  # 99 replicates give nothing smaller
     assert stricter.rejected == ()
-    assert {one.explained_by for one in stricter.groups} == {None}
+    assert {group.explained_by for group in stricter.groups} == {None}
 
 
 def test_all_rows_are_not_counted_as_a_group() -> None:
     rng = np.random.default_rng(4)
     probs = rng.dirichlet(np.ones(2), size=300)
     labels = (rng.random(300) > probs[:, 0]).astype(int)
-    found = cr.audit(probs, labels, groups={"site": np.repeat(["a", "b", "c"], 100)}, rng=0)
-    assert (found.n_groups, found.n_parts) == (4, 3)
-    assert "in 3 groups of site" in found.headline
+    audited = cr.audit(probs, labels, groups={"site": np.repeat(["a", "b", "c"], 100)}, rng=0)
+    assert (audited.n_groups, audited.n_parts) == (4, 3)
+    assert "in 3 groups of site" in audited.headline

@@ -91,21 +91,23 @@ def other_libraries(probs: np.ndarray, labels: np.ndarray) -> dict:
 def test_the_same_seed_gives_the_same_p_values_in_every_library(data: tuple) -> None:
     settings = {"statistics": NAMES, "n_resamples": 19, "rng": 5}
     few = data[0][:30], data[1][:30]
-    own = cr.calibration_test(*few, **settings)
+    tested = cr.calibration_test(*few, **settings)
     for library, given in other_libraries(*few).items():
         result = cr.calibration_test(*given, **settings)
-        assert result.pvalue == own.pvalue, library
+        assert result.pvalue == tested.pvalue, library
         for name in NAMES:
-            assert result.components[name].pvalue == own.components[name].pvalue, (library, name)
+            assert result.components[name].pvalue == tested.components[name].pvalue, (library, name)
             assert np.allclose(
-                result.components[name].null_distribution, own.components[name].null_distribution, rtol=1e-10
+                result.components[name].null_distribution,
+                tested.components[name].null_distribution,
+                rtol=1e-10,
             )
 
 
 @pytest.mark.slow
 def test_tiles_and_memory_change_nothing(data: tuple, monkeypatch: pytest.MonkeyPatch) -> None:
     settings = {"statistics": NAMES, "n_resamples": 60, "rng": 5}
-    own = cr.calibration_test(*data, **settings)
+    result = cr.calibration_test(*data, **settings)
     sizes: list[int] = []
     original = Replicates.labels
 
@@ -119,16 +121,16 @@ def test_tiles_and_memory_change_nothing(data: tuple, monkeypatch: pytest.Monkey
         sizes.clear()
         tiled = cr.calibration_test(*data, **settings)
         assert max(1, labels_per_tile // 80) in sizes  # the tiles really were of this size
-        assert tiled.pvalue == own.pvalue
+        assert tiled.pvalue == result.pvalue
         for name in NAMES:
-            mine, whole = tiled.components[name], own.components[name]
+            mine, whole = tiled.components[name], result.components[name]
             assert np.allclose(mine.null_distribution, whole.null_distribution, rtol=1e-13, atol=1e-15)
             assert mine.pvalue == whole.pvalue
 
 
 def test_a_small_memory_budget_means_small_tiles(monkeypatch: pytest.MonkeyPatch) -> None:
     probs, sizes = np.full((4000, 2), 0.5), []
-    own = cr.calibration_test(probs, [0, 1] * 2000, n_resamples=30, rng=0)
+    result = cr.calibration_test(probs, [0, 1] * 2000, n_resamples=30, rng=0)
     with cr.memory_limit(2**20):
         limited = cr.calibration_test(
             probs,
@@ -137,8 +139,8 @@ def test_a_small_memory_budget_means_small_tiles(monkeypatch: pytest.MonkeyPatch
             rng=0,
             progress=lambda done, total: sizes.append((done, total)),
         )
-    assert limited.pvalue == own.pvalue
-    assert np.array_equal(limited.null_distribution, own.null_distribution)
+    assert limited.pvalue == result.pvalue
+    assert np.array_equal(limited.null_distribution, result.null_distribution)
     assert len(sizes) > 3
     assert sizes[-1] == (30, 30)
 
@@ -185,7 +187,7 @@ def test_components_of_an_omnibus_are_the_single_tests(data: tuple) -> None:
         assert component.pvalue == alone.pvalue
         assert component.adjusted_pvalue >= alone.pvalue
         assert alone.adjusted_pvalue is None
-    assert together.pvalue == min(one.adjusted_pvalue for one in together.components.values())
+    assert together.pvalue == min(component.adjusted_pvalue for component in together.components.values())
     # the statistic is -log10 of the smallest p-value
     assert together.statistic == pytest.approx(
         -math.log10(min(c.pvalue for c in together.components.values()))
@@ -236,13 +238,13 @@ def test_of_several_raters_one_is_tested(data: tuple) -> None:
     probs, labels = data[0], data[1]
     agreed = cr.LabelCounts(5 * np.eye(4, dtype=int)[labels])
     settings = {"statistics": "skce", "rng": 3}
-    found, single = (
+    result, single = (
         cr.calibration_test(probs, agreed, **settings),
         cr.calibration_test(probs, labels, **settings),
     )
-    assert (found.statistic, found.pvalue) == (single.statistic, single.pvalue)
-    assert "one label per instance was tested, drawn from its raters with the seed" in found.notes[-1]
-    assert found.notes[:-1] == single.notes
+    assert (result.statistic, result.pvalue) == (single.statistic, single.pvalue)
+    assert "one label per instance was tested, drawn from its raters with the seed" in result.notes[-1]
+    assert result.notes[:-1] == single.notes
 
 
 def test_the_drawn_rater_depends_on_seed_and_row_alone(tmp_path: Path) -> None:
@@ -260,10 +262,10 @@ def test_the_drawn_rater_depends_on_seed_and_row_alone(tmp_path: Path) -> None:
     path = tmp_path / "rated.npz"
     np.savez(path, probs=np.full((5000, 3), 1 / 3), label_counts=counts)
     chunks = cr.scan(path, chunk_rows=700)
-    told = cr.calibration_test(chunks, statistics="brier", n_resamples=19, rng=5)
+    result = cr.calibration_test(chunks, statistics="brier", n_resamples=19, rng=5)
     whole = cr.calibration_test(rows, statistics="brier", n_resamples=19, rng=5)
-    assert told.statistic == pytest.approx(whole.statistic)
-    assert told.pvalue == whole.pvalue
+    assert result.statistic == pytest.approx(whole.statistic)
+    assert result.pvalue == whole.pvalue
 
 
 @pytest.mark.slow
@@ -317,10 +319,10 @@ def test_a_set_is_tested_through_its_mean(data: tuple) -> None:
 
 def test_the_result_is_json_safe_also_where_it_is_infinite() -> None:
     result = cr.calibration_test([[1.0, 0.0]] * 3, [0, 1, 0], statistics="log_loss", n_resamples=19, rng=0)
-    told = json.loads(json.dumps(result.to_dict(), allow_nan=False))
-    assert told["statistic"] == "Infinity"
-    assert told["pvalue"] == 2 / 20  # two-sided: no replicate is infinite
-    assert told["settings"]["seed"] == result.settings["seed"]
+    record = json.loads(json.dumps(result.to_dict(), allow_nan=False))
+    assert record["statistic"] == "Infinity"
+    assert record["pvalue"] == 2 / 20  # two-sided: no replicate is infinite
+    assert record["settings"]["seed"] == result.settings["seed"]
 
 
 def test_a_result_runs_again_from_its_own_settings():
@@ -382,8 +384,8 @@ def test_settled_ties_leave_ordinary_p_values_alone(monkeypatch: pytest.MonkeyPa
     names = ("skce", "kl_ce", "classwise_ece", "hosmer_lemeshow", "brier")
 
     def pvalues() -> list[float]:
-        found = cr.calibration_test(probs, labels, statistics=names, n_resamples=99, rng=1)
-        return [one.pvalue for one in found.components.values()]
+        result = cr.calibration_test(probs, labels, statistics=names, n_resamples=99, rng=1)
+        return [component.pvalue for component in result.components.values()]
 
     settled = pvalues()
     monkeypatch.setattr(resampling, "settled", lambda values, *_: values)

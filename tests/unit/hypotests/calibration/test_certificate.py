@@ -35,15 +35,15 @@ def data() -> tuple[np.ndarray, np.ndarray]:
     ],
 )
 def test_the_bound_is_the_error_and_its_deviation(data: tuple, statistic, change: float) -> None:
-    found = cr.hypotests.certificate(*data, statistic=statistic, level=0.9)
+    certified = cr.hypotests.certificate(*data, statistic=statistic, level=0.9)
     value = float(statistic(*data))
-    assert found.value == pytest.approx(value)
-    assert found.upper == pytest.approx(value + change * math.sqrt(math.log(10) / 800))
+    assert certified.value == pytest.approx(value)
+    assert certified.upper == pytest.approx(value + change * math.sqrt(math.log(10) / 800))
     # the p-value is 1 - level exactly at the bound
-    assert found.pvalue(found.upper) == pytest.approx(0.1)
-    assert found.within(found.upper + 1e-9)
-    assert not found.within(found.upper - 1e-9)
-    assert found.pvalue(value) == 1.0
+    assert certified.pvalue(certified.upper) == pytest.approx(0.1)
+    assert certified.within(certified.upper + 1e-9)
+    assert not certified.within(certified.upper - 1e-9)
+    assert certified.pvalue(value) == 1.0
 
 
 @pytest.mark.parametrize(
@@ -69,17 +69,18 @@ def test_the_mean_gap_has_binomial_bounds(data: tuple) -> None:
     from scipy.stats import binomtest
 
     probs, labels = data
-    found = cr.hypotests.certificate(probs, labels, statistic=GAP)
+    certified = cr.hypotests.certificate(probs, labels, statistic=GAP)
     hits, confidence = int((probs.argmax(axis=1) == labels).sum()), probs.max(axis=1).mean()
     sides = [binomtest(hits, 400, alternative=side) for side in ("less", "greater")]
     ends = [
-        one.proportion_ci(0.95).high if i == 0 else one.proportion_ci(0.95).low for i, one in enumerate(sides)
+        side.proportion_ci(0.95).high if i == 0 else side.proportion_ci(0.95).low
+        for i, side in enumerate(sides)
     ]
-    assert found.upper == pytest.approx(max(abs(end - confidence) for end in ends))
-    assert found.value == pytest.approx(float(GAP(probs, labels)))
-    assert found.pvalue(found.upper) == pytest.approx(0.05)
+    assert certified.upper == pytest.approx(max(abs(end - confidence) for end in ends))
+    assert certified.value == pytest.approx(float(GAP(probs, labels)))
+    assert certified.pvalue(certified.upper) == pytest.approx(0.05)
     # narrower than the bound of any other error
-    assert found.upper - found.value < math.sqrt(math.log(20) / 800)
+    assert certified.upper - certified.value < math.sqrt(math.log(20) / 800)
 
 
 def test_at_the_ends_of_the_scale() -> None:
@@ -104,16 +105,16 @@ def test_binomial_bounds_hold_for_events_of_unlike_probability() -> None:
             for events in itertools.product((0, 1), repeat=3):
                 chance = np.prod(np.where(np.array(events) == 1, p, 1 - p))
                 # confidence .5 everywhere; the second class is right where the event happens
-                found = cr.hypotests.certificate(
+                certified = cr.hypotests.certificate(
                     [[0.5, 0.5]] * 3, 1 - np.array(events), statistic=GAP, level=0.9
                 )
-                missed += chance * (abs(mean - 0.5) > found.upper + 1e-12)
+                missed += chance * (abs(mean - 0.5) > certified.upper + 1e-12)
             assert missed <= 0.1 + 1e-12
 
 
 def test_low_confidence_uses_the_general_bound(data: tuple) -> None:
-    found = cr.hypotests.certificate(*data, statistic=GAP, level=0.5)
-    assert found.upper == pytest.approx(found.value + math.sqrt(math.log(2) / 800))
+    certified = cr.hypotests.certificate(*data, statistic=GAP, level=0.5)
+    assert certified.upper == pytest.approx(certified.value + math.sqrt(math.log(2) / 800))
 
 
 def test_chunks_give_the_same(data: tuple, tmp_path) -> None:
@@ -139,9 +140,9 @@ def test_counts_are_refused(data: tuple) -> None:
 
 
 def test_it_says_itself_in_words(data: tuple) -> None:
-    found = cr.hypotests.certificate(*data)
-    assert str(found) == (
-        f"confidence_ece {found.value:.4g}, at most {found.upper:.4g} with 95 % confidence (n = 400)"
+    certified = cr.hypotests.certificate(*data)
+    assert str(certified) == (
+        f"confidence_ece {certified.value:.4g}, at most {certified.upper:.4g} with 95 % confidence (n = 400)"
     )
 
 
@@ -161,10 +162,10 @@ def test_the_equivalence_test_is_the_certificate_against_a_margin(data: tuple) -
 
 def test_of_several_errors_all_must_be_within_the_margin(data: tuple) -> None:
     names = ["confidence_gap", "ecce", "confidence_ece"]
-    found = cr.calibration_test(*data, statistics=names, margin=0.15)
+    result = cr.calibration_test(*data, statistics=names, margin=0.15)
     alone = {name: cr.calibration_test(*data, statistics=name, margin=0.15).pvalue for name in names}
-    assert {name: one.pvalue for name, one in found.components.items()} == alone
-    assert (found.pvalue, found.statistic_name) == (alone["confidence_ece"], "confidence_ece")
+    assert {name: component.pvalue for name, component in result.components.items()} == alone
+    assert (result.pvalue, result.statistic_name) == (alone["confidence_ece"], "confidence_ece")
 
 
 def test_certain_errors_are_called_small_no_more_often_than_is_said() -> None:
@@ -195,9 +196,9 @@ def test_a_bound_of_clusters_is_that_of_as_many_rows(data: tuple) -> None:
     twice = np.repeat(np.arange(400), 2)
     rows = cr.Dataset(cr.Point(probs[twice]), labels[twice], clusters=twice)
     for statistic in (cr.confidence_ece, cr.confidence_gap):
-        found = cr.hypotests.certificate(rows, statistic=statistic)
+        certified = cr.hypotests.certificate(rows, statistic=statistic)
         value = abs(float(statistic(probs, labels)))
-        assert found.upper == pytest.approx(value + math.sqrt(math.log(20) / 800))
+        assert certified.upper == pytest.approx(value + math.sqrt(math.log(20) / 800))
     test = cr.calibration_test(rows, margin=0.3, statistics="ecce")
     assert test.details.upper() == pytest.approx(cr.hypotests.certificate(rows, statistic="ecce").upper)
 
@@ -221,12 +222,12 @@ def churn(n: int = 1000) -> tuple[np.ndarray, np.ndarray]:
 def test_two_classes_are_about_the_event() -> None:
     probs, labels = churn()
     assert abs(float(cr.confidence_gap(probs, labels))) < 0.03
-    found = cr.calibration_test(probs, labels, margin=0.02)
-    assert set(found.components) == {"error of P(class 1)", "confidence_gap"}
-    assert found.statistic_name == "error of P(class 1)"
-    assert found.statistic == pytest.approx(0.4208 - 0.04)  # 0.38 * 0.52 + 0.62 * 0.36
-    assert found.verdict() == "conflict"
-    assert re.match(r"error of P\(class 1\) is beyond 2 points, 95 % sure: it is at least 3\d", str(found))
+    result = cr.calibration_test(probs, labels, margin=0.02)
+    assert set(result.components) == {"error of P(class 1)", "confidence_gap"}
+    assert result.statistic_name == "error of P(class 1)"
+    assert result.statistic == pytest.approx(0.4208 - 0.04)  # 0.38 * 0.52 + 0.62 * 0.36
+    assert result.verdict() == "conflict"
+    assert re.match(r"error of P\(class 1\) is beyond 2 points, 95 % sure: it is at least 3\d", str(result))
     named = cr.calibration_test(Dataset(cr.Point(probs), labels, classes=("stay", "churn")), margin=0.5)
     assert named.verdict() == "no conflict found"
     assert "error of P(churn)" in named.components

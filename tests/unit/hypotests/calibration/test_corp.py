@@ -132,7 +132,7 @@ def test_the_split_is_that_of_model_diagnostics(data: tuple, score: str) -> None
     f, y = data
     curve = cr.corp_curve(two_classes(f.clip(0.01, 0.99)), y, target=1, score=score, level=None)
     parts = curve.miscalibration, curve.discrimination, curve.uncertainty, curve.loss
-    assert [one.value for one in parts] == pytest.approx(MODEL_DIAGNOSTICS[score], rel=1e-9)
+    assert [part.value for part in parts] == pytest.approx(MODEL_DIAGNOSTICS[score], rel=1e-9)
 
 
 def test_an_impossible_label_makes_the_loss_and_miscalibration_infinite() -> None:
@@ -253,7 +253,7 @@ def test_it_is_drawn_and_says_what_it_shows(many: tuple) -> None:
     )
     drawn = cr.plots.reliability(two_classes(f), y, target=1, rng=0, n_resamples=19)
     for ax in (curve.plot(), cr.plots.reliability(curve), drawn):
-        (line,) = [one for one in ax.lines if one.get_label() == "observed, isotonic"]
+        (line,) = [line for line in ax.lines if line.get_label() == "observed, isotonic"]
         x, height = line.get_data()
         assert np.allclose(x[::2], curve.low)
         assert np.allclose(height[::2], curve.recalibrated)
@@ -303,9 +303,9 @@ def test_the_parts_of_the_crps_add_up() -> None:
     rng = np.random.default_rng(2)
     mean = rng.normal(size=120)
     labels = mean + rng.normal(size=120)
-    given = cr.Gaussian(mean, np.full(120, 4.0))
-    parts = cr.hypotests.decompose_crps(given, labels)
-    assert parts.loss.value == pytest.approx(crps_by_thresholds(given, labels), abs=1e-4)
+    gaussian = cr.Gaussian(mean, np.full(120, 4.0))
+    parts = cr.hypotests.decompose_crps(gaussian, labels)
+    assert parts.loss.value == pytest.approx(crps_by_thresholds(gaussian, labels), abs=1e-4)
     low, high = parts.miscalibration_interval
     assert parts.miscalibration.stderr is None  # it is too large in-sample
     assert f"= miscalibration {parts.miscalibration.value:.4g} (95 %: {low:.4g} to {high:.4g}) - " in str(
@@ -334,9 +334,9 @@ def test_the_parts_of_quantiles_are_those_of_the_distribution_that_joins_them() 
     table[1, 0], table[2, -1] = table[1, 1], table[2, -2]  # tails without one
     labels = mean[:, 0] + rng.logistic(scale=2.0, size=40)
     labels[3], labels[4] = table[3, 0] - 4.0, table[4, -1] + 4.0
-    given = cr.Quantiles(table, levels)
-    parts = cr.hypotests.decompose_crps(given, labels)
-    assert parts.loss.value == pytest.approx(crps_by_thresholds(given, labels), rel=2e-4)
+    quantiles = cr.Quantiles(table, levels)
+    parts = cr.hypotests.decompose_crps(quantiles, labels)
+    assert parts.loss.value == pytest.approx(crps_by_thresholds(quantiles, labels), rel=2e-4)
     total = parts.miscalibration.value - parts.discrimination.value + parts.uncertainty.value
     assert total == pytest.approx(parts.loss.value, abs=1e-12)
 
@@ -345,7 +345,7 @@ def test_calibrated_quantiles_pay_nothing_for_the_levels_that_they_leave_out() -
     rng = np.random.default_rng(0)
     mean = rng.normal(size=2000)
     levels = np.arange(1, 20) / 20
-    normal = np.array([NormalDist().inv_cdf(one) for one in levels])
+    normal = np.array([NormalDist().inv_cdf(level) for level in levels])
     labels = mean + rng.normal(size=2000)
     parts = cr.hypotests.decompose_crps(cr.Quantiles(mean[:, None] + normal, levels), labels)
     assert parts.miscalibration_interval[0] == 0.0  # 0.018 if the loss is twice the mean pinball loss
@@ -401,14 +401,14 @@ def test_rows_in_clusters_have_a_wider_band_and_no_confidence_band() -> None:
     ids = np.repeat(np.arange(40), 20)
     p = rng.choice([0.3, 0.5, 0.7], size=800)
     rows = cr.Dataset(cr.Point(two_classes(p)), (rng.random(40)[ids] < p).astype(int), clusters=ids)
-    own = cr.corp_curve(rows, target=1, n_resamples=99, rng=0)
+    curve = cr.corp_curve(rows, target=1, n_resamples=99, rng=0)
     plain = cr.corp_curve(two_classes(p), rows.labels, target=1, n_resamples=99, rng=0)
-    assert own.skill.n_clusters == 40
-    assert own.recalibrated == pytest.approx(plain.recalibrated)
-    assert np.mean(np.subtract(*own.band[::-1])) > 2 * np.mean(np.subtract(*plain.band[::-1]))
-    assert own.confidence_band is own.gap_interval is own.miscalibration_interval is None
-    assert own.discrimination_interval is None
-    assert cr.plots.picture(own).draw() is not None
+    assert curve.skill.n_clusters == 40
+    assert curve.recalibrated == pytest.approx(plain.recalibrated)
+    assert np.mean(np.subtract(*curve.band[::-1])) > 2 * np.mean(np.subtract(*plain.band[::-1]))
+    assert curve.confidence_band is curve.gap_interval is curve.miscalibration_interval is None
+    assert curve.discrimination_interval is None
+    assert cr.plots.picture(curve).draw() is not None
 
 
 def test_the_parts_of_the_crps_keep_clusters_whole() -> None:

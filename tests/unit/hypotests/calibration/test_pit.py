@@ -28,13 +28,13 @@ def brute_pvalues(curves: np.ndarray) -> list[float]:
     """Rank every curve among all by its sorted pointwise two-sided ranks, one pair at a time."""
     total, levels = curves.shape
     vectors = []
-    for one in curves:
+    for curve in curves:
         ranks = []
         for j in range(levels):
-            above, below = (curves[:, j] >= one[j]).sum(), (curves[:, j] <= one[j]).sum()
+            above, below = (curves[:, j] >= curve[j]).sum(), (curves[:, j] <= curve[j]).sum()
             ranks.append(min(total, 2 * min(above, below)))
         vectors.append(sorted(ranks))
-    return [sum(other <= own for other in vectors) / total for own in vectors]
+    return [sum(other <= vector for other in vectors) / total for vector in vectors]
 
 
 @pytest.mark.parametrize("discrete", [False, True])
@@ -149,10 +149,10 @@ def test_one_drawn_member_widens_the_envelope() -> None:
 def test_the_same_seed_gives_the_same_curve_on_torch() -> None:
     there = cr.Gaussian(torch.tensor(MEAN, requires_grad=True), torch.ones(N, M, dtype=torch.float64))
     for test in (cr.pit_test, cr.coverage_curve):
-        own = test(MEMBERS, LABELS, n_resamples=49, rng=1)
+        result = test(MEMBERS, LABELS, n_resamples=49, rng=1)
         other = test(there, torch.tensor(LABELS), n_resamples=49, rng=1)
         assert isinstance(other.observed, np.ndarray)
-        assert own.to_dict() == other.to_dict()
+        assert result.to_dict() == other.to_dict()
 
 
 def test_progress_and_words() -> None:
@@ -203,8 +203,8 @@ def test_the_default_is_the_family_that_the_study_of_worlds_chose() -> None:
 
 def test_the_default_compares_pairs_of_a_part_of_many_instances() -> None:
     rng = np.random.default_rng(0)
-    given, labels = cr.Gaussian(np.zeros(1200), np.ones(1200)), rng.normal(size=1200)
-    parts = cr.calibration_test(given, labels, n_resamples=19, rng=0).components
+    gaussian, labels = cr.Gaussian(np.zeros(1200), np.ones(1200)), rng.normal(size=1200)
+    parts = cr.calibration_test(gaussian, labels, n_resamples=19, rng=0).components
     assert parts["skce"].n == 1000
     assert parts["quantile_calibration_error"].n == 1200
     assert any("computed on 1000 of 1200 instances" in note for note in parts["skce"].notes)
@@ -230,13 +230,13 @@ def test_decision_and_acceptance_region_agree(name: str) -> None:
 
 def test_torch_gives_the_same_p_values() -> None:
     there = cr.Gaussian(torch.tensor(MEAN), torch.ones(N, M, dtype=torch.float64))
-    own = cr.calibration_test(MEMBERS, LABELS, statistics=REAL_STATISTICS, n_resamples=49, rng=2)
+    result = cr.calibration_test(MEMBERS, LABELS, statistics=REAL_STATISTICS, n_resamples=49, rng=2)
     other = cr.calibration_test(
         there, torch.tensor(LABELS), statistics=REAL_STATISTICS, n_resamples=49, rng=2
     )
-    assert own.pvalue == other.pvalue
+    assert result.pvalue == other.pvalue
     for name in REAL_STATISTICS:
-        assert own.components[name].pvalue == other.components[name].pvalue
+        assert result.components[name].pvalue == other.components[name].pvalue
 
 
 def test_memory_changes_nothing() -> None:
@@ -275,8 +275,8 @@ def test_user_statistics_take_real_labels() -> None:
     def largest(predictions: cr.Gaussian, labels: np.ndarray) -> float:
         return float(np.abs(labels - predictions.expectation()).max())
 
-    own = cr.statistic(largest, tail="greater")
-    result = cr.calibration_test(MEMBERS, LABELS, statistics=own, n_resamples=29, rng=0)
+    estimate = cr.statistic(largest, tail="greater")
+    result = cr.calibration_test(MEMBERS, LABELS, statistics=estimate, n_resamples=29, rng=0)
     drawn = RealReplicates(MEMBERS, tuple(result.settings["seed"])).labels(slice(0, 29)).values
     assert np.allclose(result.null_distribution, [largest(MEMBERS, row) for row in drawn])
     pairs = itertools.pairwise(np.sort(result.null_distribution))
@@ -318,9 +318,9 @@ def test_ordered_classes_by_hand() -> None:
 def test_grades_that_are_too_high_are_found() -> None:
     assert cr.pit_test(GRADES, GIVEN_GRADES, levels=10, n_resamples=99, rng=0).pvalue > 0.05
     higher = np.minimum(GIVEN_GRADES + 1, 3)
-    found = cr.pit_test(GRADES, higher, levels=10, n_resamples=99, rng=0)
-    assert found.pvalue <= 0.02
-    assert (found.difference < 0).sum() > 6  # labels lie too high, so too few are below
+    result = cr.pit_test(GRADES, higher, levels=10, n_resamples=99, rng=0)
+    assert result.pvalue <= 0.02
+    assert (result.difference < 0).sum() > 6  # labels lie too high, so too few are below
     clustered = cr.pit_test(GRADES, higher, levels=10, n_resamples=99, clusters=np.arange(60) // 2, rng=0)
     assert clustered.pvalue <= 0.05
     members = cr.Ensemble(np.stack([GRADES, GRADES[::-1]], axis=1))
@@ -338,11 +338,11 @@ def test_clusters_of_repeated_draws_are_not_miscalibrated() -> None:
     for seed in range(10):
         rng = np.random.default_rng(seed)
         rate = np.exp(rng.normal(size=400) / 2)
-        given, labels = cr.Samples(rng.poisson(rate[:, None], (400, 30)) * 1.0), rng.poisson(rate) * 1.0
+        samples, labels = cr.Samples(rng.poisson(rate[:, None], (400, 30)) * 1.0), rng.poisson(rate) * 1.0
         asked = {"clusters": ids, "n_resamples": 99, "rng": seed}
-        found.append([curve(given, labels, **asked).pvalue for curve in (cr.pit_test, cr.coverage_curve)])
+        found.append([curve(samples, labels, **asked).pvalue for curve in (cr.pit_test, cr.coverage_curve)])
         for name in ("picp", "quantile_calibration_error"):
-            found[-1].append(cr.calibration_test(given, labels, statistics=[name], **asked).pvalue)
+            found[-1].append(cr.calibration_test(samples, labels, statistics=[name], **asked).pvalue)
     # at most 4 of 10 with probability .9999 each if calibrated; without pools of label and draws, all were
     assert (np.array(found) <= 0.05).sum(axis=0).max() <= 4
 
@@ -367,10 +367,10 @@ def test_clusters_of_rain_are_not_miscalibrated() -> None:
 
 def test_clusters_of_few_draws_are_compared_with_what_these_expect() -> None:
     rng = np.random.default_rng(0)
-    given, ids = cr.Samples(rng.normal(size=(1000, 5))), np.arange(1000) // 10
-    right = cr.pit_test(given, rng.normal(size=1000), clusters=ids, rng=0)
+    samples, ids = cr.Samples(rng.normal(size=(1000, 5))), np.arange(1000) // 10
+    right = cr.pit_test(samples, rng.normal(size=1000), clusters=ids, rng=0)
     assert abs(right.expected[19] - 1 / 6) < 0.002  # the 20 % quantile of 5 draws is the smallest of them
-    wide = cr.pit_test(given, rng.normal(size=1000) * 1.3, clusters=ids, rng=0)
+    wide = cr.pit_test(samples, rng.normal(size=1000) * 1.3, clusters=ids, rng=0)
     assert right.pvalue > 0.1
     assert wide.pvalue <= 0.05  # 0.46 where distances from 0.99 hid that from 5/6
 
@@ -380,12 +380,12 @@ def test_clusters_of_few_draws_are_not_miscalibrated() -> None:
     rng = np.random.default_rng(11)
     found = []
     for seed in range(12):
-        given, labels = cr.Samples(rng.normal(size=(200, 15))), rng.normal(size=200)
+        samples, labels = cr.Samples(rng.normal(size=(200, 15))), rng.normal(size=200)
         ids = np.arange(200) // 4
-        found.append(cr.pit_test(given, labels, clusters=ids, n_resamples=99, rng=seed).pvalue)
+        found.append(cr.pit_test(samples, labels, clusters=ids, n_resamples=99, rng=seed).pvalue)
     assert np.mean(np.array(found) <= 0.05) <= 0.25  # was 42 % where levels themselves were expected
-    given, labels, ids = cr.Samples(rng.normal(size=(40, 15))), rng.normal(size=40), np.arange(40) // 2
-    inside = cr.calibration_test(given, labels, statistics="picp", clusters=ids, n_resamples=999, rng=0)
+    samples, labels, ids = cr.Samples(rng.normal(size=(40, 15))), rng.normal(size=40), np.arange(40) // 2
+    inside = cr.calibration_test(samples, labels, statistics="picp", clusters=ids, n_resamples=999, rng=0)
     # draws 1 and 15 of 15: 14 of 16 numbers, and every one of them is the label once
     assert np.mean(inside.null_distribution) == pytest.approx(14 / 16, abs=0.01)
-    assert cr.skce(given, labels, clusters=ids).n_clusters == 20
+    assert cr.skce(samples, labels, clusters=ids).n_clusters == 20

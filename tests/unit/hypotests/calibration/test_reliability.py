@@ -105,9 +105,9 @@ def test_level_and_replicates_are_checked() -> None:
 
 
 def test_the_curve_is_json_safe() -> None:
-    told = cr.reliability_curve(PROBS, LABELS, n_bins=5, level=None).to_dict()
-    assert told["observed"][0] == "NaN"
-    assert math.isclose(told["observed"][4], 0.5)
+    record = cr.reliability_curve(PROBS, LABELS, n_bins=5, level=None).to_dict()
+    assert record["observed"][0] == "NaN"
+    assert math.isclose(record["observed"][4], 0.5)
 
 
 def test_a_band_for_label_counts_is_refused():

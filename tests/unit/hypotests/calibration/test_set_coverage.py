@@ -33,29 +33,29 @@ def intervals(n: int, missed: float = 0.1, seed: int = 0) -> tuple[np.ndarray, n
 def test_numbers_of_mapie() -> None:
     """Coverage score, mean width, size-stratified coverage and interval score, by their definitions."""
     low, high, y = intervals(90)
-    found = cover((low, high), y, claimed=0.9, n_resamples=19, rng=0)
+    coverage = cover((low, high), y, claimed=0.9, n_resamples=19, rng=0)
     held = (low <= y) & (y <= high)
-    assert found.coverage.value == pytest.approx(held.mean())
-    assert found.size.value == pytest.approx((high - low).mean())
+    assert coverage.coverage.value == pytest.approx(held.mean())
+    assert coverage.size.value == pytest.approx((high - low).mean())
     order = np.argsort(high - low)
-    assert found.by_size.coverage == pytest.approx([held[part].mean() for part in np.split(order, 3)])
+    assert coverage.by_size.coverage == pytest.approx([held[part].mean() for part in np.split(order, 3)])
     penalty = np.where(y < low, low - y, np.where(y > high, y - high, 0.0))
-    assert found.score is not None
-    assert found.score.value == pytest.approx((high - low + 20 * penalty).mean())
+    assert coverage.score is not None
+    assert coverage.score.value == pytest.approx((high - low + 20 * penalty).mean())
 
 
 def test_sets_of_classes_by_their_size() -> None:
     sets = np.array([[1, 0, 0], [1, 1, 0], [0, 1, 1], [1, 1, 1], [0, 0, 1], [0, 1, 0]], dtype=bool)
     labels = np.array([0, 2, 1, 2, 2, 2])
-    found = cover(sets, labels, claimed=0.5, groups=list("aabbba"), n_resamples=99, rng=0)
-    assert found.coverage.value == pytest.approx(4 / 6)
-    assert found.size.value == pytest.approx(10 / 6)
-    assert found.score is None
-    assert found.by_size.names == ("1", "2", "3")
-    assert found.by_size.coverage == pytest.approx([2 / 3, 1 / 2, 1.0])
-    assert found.by_group is not None
-    assert found.by_group.coverage == pytest.approx([1 / 3, 1.0])
-    assert found.features_pvalue is None
+    coverage = cover(sets, labels, claimed=0.5, groups=list("aabbba"), n_resamples=99, rng=0)
+    assert coverage.coverage.value == pytest.approx(4 / 6)
+    assert coverage.size.value == pytest.approx(10 / 6)
+    assert coverage.score is None
+    assert coverage.by_size.names == ("1", "2", "3")
+    assert coverage.by_size.coverage == pytest.approx([2 / 3, 1 / 2, 1.0])
+    assert coverage.by_group is not None
+    assert coverage.by_group.coverage == pytest.approx([1 / 3, 1.0])
+    assert coverage.features_pvalue is None
 
 
 @pytest.mark.parametrize(
@@ -73,9 +73,9 @@ def test_misses_that_a_feature_foretells_are_found() -> None:
     x = rng.uniform(size=(400, 2))
     y = np.where(x[:, 0] > 0.8, rng.choice([0.0, 5.0], size=400), 0.0)
     ends = (np.full(400, -1.0), np.full(400, 1.0))
-    found = cover(ends, y, claimed=0.9, features=x, n_resamples=199, rng=0)
-    assert found.pvalue > 0.05
-    assert found.features_pvalue == 0.005
+    coverage = cover(ends, y, claimed=0.9, features=x, n_resamples=199, rng=0)
+    assert coverage.pvalue > 0.05
+    assert coverage.features_pvalue == 0.005
 
 
 def test_bad_input() -> None:
@@ -102,8 +102,8 @@ def test_sets_that_claim_bring_everything() -> None:
     rng = np.random.default_rng(1)
     sets, labels = rng.random((60, 3)) < 0.7, rng.integers(0, 3, size=60)
     plain = cover(sets, labels, claimed=0.7, groups=np.arange(60) % 2, n_resamples=99, rng=0)
-    own = cover(cr.PredictionSets(sets, 0.7), labels, groups=np.arange(60) % 2, n_resamples=99, rng=0)
-    assert own.to_dict() == plain.to_dict()
+    coverage = cover(cr.PredictionSets(sets, 0.7), labels, groups=np.arange(60) % 2, n_resamples=99, rng=0)
+    assert coverage.to_dict() == plain.to_dict()
     chunks = cr.scan(
         cr.PredictionSets(sets, 0.7), labels, groups=(np.arange(60) % 2).astype(str), chunk_rows=7
     )
@@ -119,18 +119,18 @@ def test_central_intervals_of_distributions() -> None:
     rng = np.random.default_rng(2)
     mean, labels = rng.normal(size=200), rng.normal(size=200)
     gaussian = cr.Gaussian(mean, np.ones(200))
-    found = cover(gaussian, labels, claimed=0.8, n_resamples=9, rng=0)
-    assert found.coverage.value == cr.picp(gaussian, labels, level=0.8).value
-    assert found.score is not None
-    assert found.score.value == pytest.approx(cr.interval_score(gaussian, labels, level=0.8).value)
+    coverage = cover(gaussian, labels, claimed=0.8, n_resamples=9, rng=0)
+    assert coverage.coverage.value == cr.picp(gaussian, labels, level=0.8).value
+    assert coverage.score is not None
+    assert coverage.score.value == pytest.approx(cr.interval_score(gaussian, labels, level=0.8).value)
 
 
 def test_a_note_says_what_intervals_between_few_draws_hold() -> None:
     rng = np.random.default_rng(3)
     draws, labels = rng.normal(size=(4000, 20)), rng.normal(size=4000)
-    found = cover(cr.Samples(draws), labels, claimed=0.9, n_resamples=9, rng=0)
-    assert found.coverage.value == pytest.approx(18 / 21, abs=0.012)  # between the 1st and the 19th of 20
-    (note,) = found.notes
+    coverage = cover(cr.Samples(draws), labels, claimed=0.9, n_resamples=9, rng=0)
+    assert coverage.coverage.value == pytest.approx(18 / 21, abs=0.012)  # between the 1st and the 19th of 20
+    (note,) = coverage.notes
     assert note.startswith("intervals between 20 draws contain 85.7 % of the labels, not 90 %, even if")
     assert (
         cover(cr.Samples(rng.normal(size=(9, 500))), labels[:9], claimed=0.9, n_resamples=9, rng=0).notes
@@ -144,12 +144,12 @@ def test_a_note_says_that_ends_of_counts_belong_to_their_intervals() -> None:
     labels = np.random.default_rng(4).integers(0, 2, size=400).astype(float)
     levels = np.arange(1, 20) / 20
     quantiles = cr.Quantiles(np.tile((levels > 0.5).astype(float), (400, 1)), levels)
-    found = cover(quantiles, labels, claimed=0.8, n_resamples=9, rng=0)
-    assert found.coverage.value == 1.0
-    (note,) = found.notes
+    coverage = cover(quantiles, labels, claimed=0.8, n_resamples=9, rng=0)
+    assert coverage.coverage.value == 1.0
+    (note,) = coverage.notes
     assert note.startswith("in 400 instances the label equals an end of its interval")
     chunks = cr.scan(quantiles, labels, chunk_rows=150)
-    assert cover(chunks, claimed=0.8, n_resamples=9, rng=0).notes[-1:] == found.notes
+    assert cover(chunks, claimed=0.8, n_resamples=9, rng=0).notes[-1:] == coverage.notes
     draws = cr.Samples(np.random.default_rng(5).integers(0, 2, size=(400, 20)).astype(float))
     (note,) = cover(draws, labels, claimed=0.8, n_resamples=9, rng=0).notes  # and not that they hold less
     assert "contain more labels than they claim" in note
@@ -159,16 +159,16 @@ def test_a_note_says_that_ends_of_counts_belong_to_their_intervals() -> None:
 
 def test_adjusted_pvalues_hold_together() -> None:
     low, high, y = intervals(400, missed=0.3)
-    found = cover(
+    coverage = cover(
         (low, high), y, claimed=0.9, features=np.stack([low, y * 0], axis=1), n_resamples=199, rng=0
     )
-    assert list(found.tests) == ["set_coverage", "coverage_by_size", "coverage_by_features"]
-    for one in found.tests.values():
-        assert one.adjusted_pvalue is not None
-        assert one.adjusted_pvalue >= one.pvalue
-    assert found.tests["set_coverage"].pvalue == found.pvalue < 1e-10
-    assert found.rejects()
-    assert str(found).startswith("90 % intervals contain 71 % of 400 labels")
+    assert list(coverage.tests) == ["set_coverage", "coverage_by_size", "coverage_by_features"]
+    for test in coverage.tests.values():
+        assert test.adjusted_pvalue is not None
+        assert test.adjusted_pvalue >= test.pvalue
+    assert coverage.tests["set_coverage"].pvalue == coverage.pvalue < 1e-10
+    assert coverage.rejects()
+    assert str(coverage).startswith("90 % intervals contain 71 % of 400 labels")
 
 
 @pytest.mark.parametrize(("n", "claimed"), [(1, 0.5), (20, 0.9), (57, 0.3), (400, 0.95)])
@@ -181,8 +181,8 @@ def test_accepted_shares_are_those_not_rejected(n: int, claimed: float) -> None:
 
 def test_equal_widths_are_one_part_whatever_rounding_does() -> None:
     x = np.random.default_rng(0).normal(size=50)
-    found = cover((x - 1.2, x + 1.2), x, claimed=0.9, n_resamples=9)
-    assert found.by_size.names == ("2.4",)
+    coverage = cover((x - 1.2, x + 1.2), x, claimed=0.9, n_resamples=9)
+    assert coverage.by_size.names == ("2.4",)
 
 
 def test_claims_that_are_missing_or_differ() -> None:
@@ -232,8 +232,8 @@ def test_features_of_clusters() -> None:
     # misses that one feature foretells in every cluster
     z = rng.uniform(size=(400, 2))
     missed = np.where(z[:, 0] > 0.8, rng.choice([0.0, 5.0], size=400), 0.0)
-    found = cover(ends, missed, features=z, clusters=codes, **ask)
-    assert found.features_pvalue == 0.01
+    coverage = cover(ends, missed, features=z, clusters=codes, **ask)
+    assert coverage.features_pvalue == 0.01
     few = cover(ends, missed, features=z, blocks=80, **ask)  # five clusters reject nothing at 5 %
     assert few.features_pvalue == 2**-4
     assert few.tests["coverage_by_features"].verdict() == "cannot tell"
@@ -241,17 +241,17 @@ def test_features_of_clusters() -> None:
 
 def test_clusters_that_miss_hardly_anything_vary_as_coins_would() -> None:
     sets = cr.PredictionSets(np.tile([True, False], (200, 1)), claimed=0.99)
-    found = cover(sets, np.zeros(200, dtype=int), clusters=np.arange(200) // 5, rng=0)
-    assert found.pvalue > 0.1  # two misses are expected, none happened: exact p = 0.27
-    assert found.tests["set_coverage"].acceptance_region[1] <= 1
+    coverage = cover(sets, np.zeros(200, dtype=int), clusters=np.arange(200) // 5, rng=0)
+    assert coverage.pvalue > 0.1  # two misses are expected, none happened: exact p = 0.27
+    assert coverage.tests["set_coverage"].acceptance_region[1] <= 1
 
 
 def test_one_part_is_not_compared_with_itself() -> None:
     sets = cr.PredictionSets(np.tile([True, False], (200, 1)), claimed=0.9)
-    found = cover(sets, np.r_[np.zeros(171, dtype=int), np.ones(29, dtype=int)], groups=["a"] * 200, rng=0)
-    assert list(found.tests) == ["set_coverage"]
-    assert found.by_size.pvalue is None
-    assert found.by_size.coverage.tolist() == [0.855]
+    coverage = cover(sets, np.r_[np.zeros(171, dtype=int), np.ones(29, dtype=int)], groups=["a"] * 200, rng=0)
+    assert list(coverage.tests) == ["set_coverage"]
+    assert coverage.by_size.pvalue is None
+    assert coverage.by_size.coverage.tolist() == [0.855]
 
 
 def test_ends_in_single_precision_are_inside() -> None:

@@ -19,24 +19,24 @@ def test_by_hand() -> None:
     probs = np.full((40, 1, 2), 0.5)
     space = np.arange(40.0)
     labels = np.where(space > 19.5, 1, np.arange(40) % 2)
-    found = result_of(probs, labels).details.regions(probs, labels, space=space, rng=0)
-    assert found.regions == ("feature 0 > 19.5", "feature 0 <= 19.5")
-    assert found.sizes.tolist() == [20, 20]
+    worst_regions = result_of(probs, labels).details.regions(probs, labels, space=space, rng=0)
+    assert worst_regions.regions == ("feature 0 > 19.5", "feature 0 <= 19.5")
+    assert worst_regions.sizes.tolist() == [20, 20]
     # 20 - 10 heads, in units of sqrt(20 / 4); either class says the same, the first is named
-    assert found.scores == pytest.approx([-10 / 5**0.5, 0.0])
-    assert (found.predicted[0], found.observed[0], found.classes[0]) == (0.5, 0.0, 0)
-    assert found.failing() == ("feature 0 > 19.5",)
-    assert found.adjusted_pvalues[1] == 1.0
-    assert (found.lower[0, 0], found.upper[0, 0]) == (20.0, 39.0)
-    assert found.to_dict()["regions"][0] == "feature 0 > 19.5"
+    assert worst_regions.scores == pytest.approx([-10 / 5**0.5, 0.0])
+    assert (worst_regions.predicted[0], worst_regions.observed[0], worst_regions.classes[0]) == (0.5, 0.0, 0)
+    assert worst_regions.failing() == ("feature 0 > 19.5",)
+    assert worst_regions.adjusted_pvalues[1] == 1.0
+    assert (worst_regions.lower[0, 0], worst_regions.upper[0, 0]) == (20.0, 39.0)
+    assert worst_regions.to_dict()["regions"][0] == "feature 0 > 19.5"
 
 
 def test_of_two_classes_the_first_is_named_whatever_the_last_bits_say() -> None:
     rng = np.random.default_rng(3)
     members = rng.dirichlet([1, 1], size=(300, 4))
     labels, space = rng.integers(0, 2, size=300), rng.normal(size=(300, 2))
-    found = result_of(members, labels).details.regions(members, labels, space=space, rng=0)
-    assert found.classes.tolist() == [0] * len(found.classes)
+    worst_regions = result_of(members, labels).details.regions(members, labels, space=space, rng=0)
+    assert worst_regions.classes.tolist() == [0] * len(worst_regions.classes)
 
 
 def test_regions_are_a_partition_of_about_equal_parts() -> None:
@@ -67,12 +67,12 @@ def test_the_failing_corner_is_found_and_nothing_else() -> None:
     calm = (rng.random((600, 1)) > truth.cumsum(axis=1)).sum(axis=1)
     assert result_of(members, calm).details.regions(members, calm, space=space, rng=2).failing(0.01) == ()
     wrong = np.where((space[:, 0] > 0) & (space[:, 1] > 0), 2, calm)
-    found = result_of(members, wrong).details.regions(members, wrong, space=space, rng=2)
-    failing = found.failing()
+    worst_regions = result_of(members, wrong).details.regions(members, wrong, space=space, rng=2)
+    failing = worst_regions.failing()
     assert failing
-    for name, low in zip(found.regions[: len(failing)], found.lower, strict=False):
+    for name, low in zip(worst_regions.regions[: len(failing)], worst_regions.lower, strict=False):
         assert (low > -0.6).all(), name
-    assert set(found.classes[: len(failing)]) <= {0, 1, 2}
+    assert set(worst_regions.classes[: len(failing)]) <= {0, 1, 2}
 
 
 @pytest.mark.slow
@@ -83,9 +83,9 @@ def test_learned_weights_cut_their_features() -> None:
     labels = rng.integers(0, 2, size=200)
     result = cr.hypotests.weights_test(members, labels, features=features, refit=False, n_resamples=19, rng=0)
     rows = result.details.test_rows
-    found = result.details.regions(members[rows], labels[rows], features=features[rows], rng=0)
-    assert found.columns == ("feature 0",)
-    assert found.n == len(rows)
+    worst_regions = result.details.regions(members[rows], labels[rows], features=features[rows], rng=0)
+    assert worst_regions.columns == ("feature 0",)
+    assert worst_regions.n == len(rows)
     plain = cr.hypotests.weights_test(members, labels, refit=False, n_resamples=19, rng=0)
     assert plain.details.regions(members, labels).columns[1] == "mean P(1)"
 
@@ -93,9 +93,9 @@ def test_learned_weights_cut_their_features() -> None:
 def test_certain_predictions_that_fail() -> None:
     probs = np.tile([1.0, 0.0], (40, 1, 1))
     labels = np.ones(40, dtype=int)
-    found = result_of(probs, labels).details.regions(probs, labels)
-    assert np.isinf(found.scores).all()
-    assert (found.adjusted_pvalues == 0.001).all()
+    worst_regions = result_of(probs, labels).details.regions(probs, labels)
+    assert np.isinf(worst_regions.scores).all()
+    assert (worst_regions.adjusted_pvalues == 0.001).all()
 
 
 def test_every_library(library: Library) -> None:
@@ -103,9 +103,9 @@ def test_every_library(library: Library) -> None:
     members, labels = rng.dirichlet(np.ones(3), size=(80, 2)), rng.integers(0, 3, size=80)
     expected = result_of(members, labels).details.regions(members, labels, rng=1)
     moved = library.asarray(members), library.asarray(labels)
-    found = result_of(*moved).details.regions(*moved, rng=1)
-    assert found.scores == pytest.approx(expected.scores)
-    assert found.adjusted_pvalues.tolist() == expected.adjusted_pvalues.tolist()
+    worst_regions = result_of(*moved).details.regions(*moved, rng=1)
+    assert worst_regions.scores == pytest.approx(expected.scores)
+    assert worst_regions.adjusted_pvalues.tolist() == expected.adjusted_pvalues.tolist()
 
 
 def test_bad_input() -> None:
@@ -126,13 +126,13 @@ def test_the_mean_of_weighted_members_shows_their_weights() -> None:
     rng = np.random.default_rng(0)
     members = cr.Ensemble(rng.dirichlet(np.ones(3), size=(60, 4)), weights=[0.7, 0.1, 0.1, 0.1])
     labels = rng.integers(0, 3, size=60)
-    found = cr.hypotests.weights_test(
+    result = cr.hypotests.weights_test(
         members, labels, weights="mean", statistics="brier", n_resamples=19, rng=0
     )
-    assert found.details.weights == pytest.approx([0.7, 0.1, 0.1, 0.1])
-    assert found.details.combine(members).probs == pytest.approx(members.mean().probs)
-    assert any("weighted mean of 4 members" in note for note in found.notes)
-    assert not any("play no part" in note for note in found.notes)
+    assert result.details.weights == pytest.approx([0.7, 0.1, 0.1, 0.1])
+    assert result.details.combine(members).probs == pytest.approx(members.mean().probs)
+    assert any("weighted mean of 4 members" in note for note in result.notes)
+    assert not any("play no part" in note for note in result.notes)
 
 
 @pytest.mark.slow

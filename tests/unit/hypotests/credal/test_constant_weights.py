@@ -91,12 +91,12 @@ def test_binned_minima_are_never_above_the_published_search(name: str) -> None:
         assert isinstance(sample.predictions, cr.Ensemble)
         labels = Classes(np.asarray(sample.labels)[None, :], 3)
         search = WeightSearch(np.asarray(sample.predictions.probs), statistic)
-        found = search.minimum(labels, np.random.default_rng(seed)).value
+        value = search.minimum(labels, np.random.default_rng(seed)).value
         published = search.local_minimum(labels, search.centre).value
-        assert found <= published
+        assert value <= published
         drawn = np.random.default_rng([seed, 1]).dirichlet(np.ones(search.centre.size), size=100)
         centre, low = search.value(search.centre, labels), min(search.value(w, labels) for w in drawn)
-        gaps.append((found - min(found, low)) / (centre - min(found, low)))
+        gaps.append((value - min(value, low)) / (centre - min(value, low)))
     assert np.mean(gaps) < 0.03  # 100 other weights rarely hold a smaller value
 
 
@@ -163,12 +163,12 @@ def test_refits_are_less_conservative() -> None:
 
 def test_several_statistics_share_the_likeliest_weights() -> None:
     points, labels = _data()
-    found = cr.hypotests.weights_test(
+    result = cr.hypotests.weights_test(
         points, labels.values[0], weights="constant", statistics="omnibus", n_resamples=39, rng=0
     )
-    assert set(found.components) == {"skce", "log_loss"}
+    assert set(result.components) == {"skce", "log_loss"}
     best = WeightSearch(points, cr.log_loss).minimum(labels, np.random.default_rng(0))
-    np.testing.assert_allclose(found.details.weights, best.weights, atol=1e-9)
+    np.testing.assert_allclose(result.details.weights, best.weights, atol=1e-9)
 
 
 def test_many_members_are_searched_without_cobyla() -> None:

@@ -19,12 +19,12 @@ def world(shift: float, n: int = 200, seed: int = 3) -> tuple[cr.Ensemble, np.nd
 
 def test_nothing_rejected_is_radius_0() -> None:
     members, labels = world(0.0)
-    found = cr.inflate(members, labels, rng=1)
-    assert (found.radius, found.rejected_radius) == (0.0, None)
-    assert found.radii.tolist() == [0.0]
-    assert found.test.pvalue == cr.hypotests.witness_test(members, labels, rng=1).pvalue
-    assert found.apply(members) is members
-    assert str(found).startswith("radius 0: the set itself is not rejected")
+    inflation = cr.inflate(members, labels, rng=1)
+    assert (inflation.radius, inflation.rejected_radius) == (0.0, None)
+    assert inflation.radii.tolist() == [0.0]
+    assert inflation.test.pvalue == cr.hypotests.witness_test(members, labels, rng=1).pvalue
+    assert inflation.apply(members) is members
+    assert str(inflation).startswith("radius 0: the set itself is not rejected")
 
 
 @pytest.mark.slow
@@ -42,18 +42,18 @@ def test_the_radius_grows_with_the_shift(by: str) -> None:
 def test_what_was_tried() -> None:
     members, labels = world(0.5)
     told: list[tuple[int, int]] = []
-    found = cr.inflate(members, labels, rng=1, resolution=0.02, progress=lambda *done: told.append(done))
-    assert found.radii[:3].tolist() == [0.0, 1 / 32, 1 / 16]
-    assert (found.pvalues[found.radii >= found.radius] > 0.05).all()
-    assert found.rejected_radius is not None
-    assert 0 < found.radius - found.rejected_radius <= 0.02
-    assert found.pvalues[found.radii.tolist().index(found.rejected_radius)] <= 0.05
-    assert found.test.pvalue == found.pvalues[found.radii.tolist().index(found.radius)]
-    assert told[-1][0] == told[-1][1] >= len(found.radii)
-    again = cr.hypotests.witness_test(found.apply(members), labels, rng=1)
-    assert again.pvalue == found.test.pvalue
-    assert found.to_dict()["radius"] == found.radius
-    assert "is rejected" in str(found)
+    inflation = cr.inflate(members, labels, rng=1, resolution=0.02, progress=lambda *done: told.append(done))
+    assert inflation.radii[:3].tolist() == [0.0, 1 / 32, 1 / 16]
+    assert (inflation.pvalues[inflation.radii >= inflation.radius] > 0.05).all()
+    assert inflation.rejected_radius is not None
+    assert 0 < inflation.radius - inflation.rejected_radius <= 0.02
+    assert inflation.pvalues[inflation.radii.tolist().index(inflation.rejected_radius)] <= 0.05
+    assert inflation.test.pvalue == inflation.pvalues[inflation.radii.tolist().index(inflation.radius)]
+    assert told[-1][0] == told[-1][1] >= len(inflation.radii)
+    again = cr.hypotests.witness_test(inflation.apply(members), labels, rng=1)
+    assert again.pvalue == inflation.test.pvalue
+    assert inflation.to_dict()["radius"] == inflation.radius
+    assert "is rejected" in str(inflation)
 
 
 @pytest.mark.slow
@@ -68,19 +68,19 @@ def test_every_kind(kind: str) -> None:
         "belief": cr.Belief(np.concatenate([lower, rest], axis=1), [{0}, {1}, {2}, {0, 1, 2}]),
         "dirichlet": cr.Dirichlet(80 * members.mean().probs + 0.1),
     }[kind]
-    found = cr.inflate(predictions, labels, rng=1, n_draws=4)
-    assert 0.05 < found.radius < 0.6
-    assert not found.test.rejects()
-    assert len(found.apply(predictions)) == len(labels)
+    inflation = cr.inflate(predictions, labels, rng=1, n_draws=4)
+    assert 0.05 < inflation.radius < 0.6
+    assert not inflation.test.rejects()
+    assert len(inflation.apply(predictions)) == len(labels)
 
 
 @pytest.mark.slow
 def test_the_witness_answers() -> None:
     members, labels = world(0.5, n=120)
-    found = cr.inflate(members, labels, rng=1, resolution=0.1)
-    assert isinstance(found.test.details, cr.results.WitnessDetails)
-    assert 0.05 < found.radius < 0.6
-    assert found.combine(members[:5]).probs.shape == (5, 3)
+    inflation = cr.inflate(members, labels, rng=1, resolution=0.1)
+    assert isinstance(inflation.test.details, cr.results.WitnessDetails)
+    assert 0.05 < inflation.radius < 0.6
+    assert inflation.combine(members[:5]).probs.shape == (5, 3)
     assert cr.inflate(*world(0.0), rng=1).radius == 0.0
     # labels against the predictions at every instance: the set of all distributions is never rejected
     side = np.arange(100) % 2

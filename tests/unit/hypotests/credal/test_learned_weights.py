@@ -43,9 +43,9 @@ def test_fits_are_the_minima_of_the_penalised_log_loss(alike: bool) -> None:
     if alike:
         columns = Columns(columns.shared[:, :1], 3)
     assert columns.alike == alike
-    found = fit_weights(columns, points, labels, np.full(columns.n_parameters, 0.3))
+    fitted = fit_weights(columns, points, labels, np.full(columns.n_parameters, 0.3))
     for row in range(2):
-        at = found.parameters[row]
+        at = fitted.parameters[row]
         slope = scipy.optimize.approx_fprime(at, _loss, 1e-6, columns, points, labels[row])
         assert np.abs(slope).max() < 5e-4 * 30 + 1e-4  # the tolerance: 5e-4 per instance
         start = _loss(np.zeros_like(at), columns, points, labels[row])
@@ -75,11 +75,11 @@ def test_huge_logits_do_not_overflow() -> None:
     start = np.full(columns.n_parameters, 0.0)
     start[0] = 2000.0  # exp(2000) is infinite; all weight is on the first point
     penalty = np.full(columns.n_parameters, 1e-12)
-    found = fit_weights(columns, points, labels, penalty, start=start, max_steps=1)
-    assert np.isfinite(found.parameters).all()
+    fitted = fit_weights(columns, points, labels, penalty, start=start, max_steps=1)
+    assert np.isfinite(fitted.parameters).all()
     start[0] = 50.0  # small enough for plain exponentials, and all weight is there already
     near = fit_weights(columns, points, labels, penalty, start=start, max_steps=1)
-    np.testing.assert_allclose(found.parameters[:, 1:], near.parameters[:, 1:], atol=1e-9)
+    np.testing.assert_allclose(fitted.parameters[:, 1:], near.parameters[:, 1:], atol=1e-9)
 
 
 def test_labels_that_no_point_allows_leave_slopes_finite() -> None:
@@ -87,9 +87,9 @@ def test_labels_that_no_point_allows_leave_slopes_finite() -> None:
     points[:, :, 0] = 0.0
     start = np.full(columns.n_parameters, 0.0)
     start[: points.shape[1]] = -99.0  # exp(99) over the smallest likelihood must not overflow
-    found = fit_weights(columns, points, labels, np.full(columns.n_parameters, 0.3), start=start)
-    assert np.isfinite(found.parameters).all()
-    assert np.abs(found.parameters).max() < 50  # the penalty has pulled them back
+    fitted = fit_weights(columns, points, labels, np.full(columns.n_parameters, 0.3), start=start)
+    assert np.isfinite(fitted.parameters).all()
+    assert np.abs(fitted.parameters).max() < 50  # the penalty has pulled them back
 
 
 def test_likelihoods_and_mixtures_by_hand() -> None:

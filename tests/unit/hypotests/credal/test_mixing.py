@@ -29,15 +29,15 @@ def test_equals_scipy_on_every_problem() -> None:
     rng = np.random.default_rng(0)
     design, signs = rng.normal(size=(50, 6)), rng.choice([-1.0, 1.0], size=(7, 50))
     objective = _logistic(design, signs, 0.1)
-    found = minimise_batch(objective, np.zeros((7, 6)), tolerance=1e-8, max_steps=500)
-    assert found.converged.all()
+    optimum = minimise_batch(objective, np.zeros((7, 6)), tolerance=1e-8, max_steps=500)
+    assert optimum.converged.all()
     for at in range(7):
         alone = _logistic(design, signs[at : at + 1], 0.1)
         wanted = scipy.optimize.minimize(
             lambda w, alone=alone: float(alone(w[None], None)[0][0]), np.zeros(6), method="BFGS", tol=1e-8
         )
-        np.testing.assert_allclose(found.at[at], wanted.x, atol=1e-5)
-        assert found.value[at] == pytest.approx(wanted.fun, abs=1e-9)
+        np.testing.assert_allclose(optimum.at[at], wanted.x, atol=1e-5)
+        assert optimum.value[at] == pytest.approx(wanted.fun, abs=1e-9)
 
 
 def test_a_problem_does_not_feel_the_others(library: Library) -> None:
@@ -64,9 +64,9 @@ def test_a_problem_does_not_feel_the_others(library: Library) -> None:
 
 def test_steps_are_limited_and_reported() -> None:
     objective = _logistic(np.random.default_rng(1).normal(size=(30, 4)), np.ones((2, 30)), 1e-3)
-    found = minimise_batch(objective, np.zeros((2, 4)), tolerance=1e-12, max_steps=2)
-    assert found.steps == 2
-    assert not found.converged.any()
+    optimum = minimise_batch(objective, np.zeros((2, 4)), tolerance=1e-12, max_steps=2)
+    assert optimum.steps == 2
+    assert not optimum.converged.any()
 
 
 @pytest.mark.parametrize("in_cache", [None, 80])

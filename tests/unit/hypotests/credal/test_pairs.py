@@ -30,7 +30,7 @@ def test_equals_binding_each_prediction(name: str, n: int, library: Library) -> 
     if n == 300 and library.name != "numpy":
         pytest.skip("one size is enough where predictions are bound one by one")
     probs, labels = _pairs(n)
-    wanted = [STATISTICS[name].bind(cr.Point(own))(one_of_many(labels, d))[0] for d, own in enumerate(probs)]
+    wanted = [STATISTICS[name].bind(cr.Point(row))(one_of_many(labels, d))[0] for d, row in enumerate(probs)]
     there = Classes(library.asarray(labels.values), 3)
     np.testing.assert_allclose(
         pair_values(STATISTICS[name], library.asarray(probs), there), wanted, rtol=1e-10, atol=1e-13
@@ -42,7 +42,7 @@ def test_two_classes_meet_in_the_order_of_their_chances(n: int) -> None:
     probs, labels = _pairs(n, 2)
     probs[:, n // 2 :] = np.round(probs[:, n // 2 :], 1)  # many at the same place, some certain
     skce = STATISTICS["skce"]
-    wanted = [skce.bind(cr.Point(own))(one_of_many(labels, d))[0] for d, own in enumerate(probs)]
+    wanted = [skce.bind(cr.Point(row))(one_of_many(labels, d))[0] for d, row in enumerate(probs)]
     np.testing.assert_allclose(pair_values(skce, probs, labels), wanted, rtol=1e-12, atol=1e-15)
 
 

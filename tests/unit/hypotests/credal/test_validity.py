@@ -28,18 +28,18 @@ def kinds(n: int = 6, seed: int = 0) -> dict[str, cr.Point | cr.Ensemble | cr.In
 
 
 def test_two_raters_of_a_coin() -> None:
-    found = cr.validity_test([[0.5, 0.5], [0.5, 0.5]], [[2, 0], [1, 1]], n_resamples=3999, rng=0)
+    result = cr.validity_test([[0.5, 0.5], [0.5, 0.5]], [[2, 0], [1, 1]], n_resamples=3999, rng=0)
     # 2 * 2 * ln(1 / 0.5), and the frequencies themselves
-    assert found.details.deviance == pytest.approx([4 * math.log(2), 0.0])
+    assert result.details.deviance == pytest.approx([4 * math.log(2), 0.0])
     # others of (2, 0) say (1, 0), with two raters of the prior (2, 1) / 3: each rater 2/3 / 0.5 - 1 = 1/3;
     # others of (1, 1) say the other class: 1/3 / 0.5 - 1 = -1/3
-    assert found.statistic == pytest.approx(2 / 3 - 2 / 3)
+    assert result.statistic == pytest.approx(2 / 3 - 2 / 3)
     # both raters agree with probability 1/2; one of the two instances does with 3/4, both count for the sum
-    assert found.details.pvalues == pytest.approx([0.5, 1.0], abs=0.04)
-    assert found.pvalue == pytest.approx(0.75, abs=0.04)
-    assert found.details.adjusted_pvalues == pytest.approx([0.75, 1.0], abs=0.04)
-    assert found.details.smallest_pvalues == pytest.approx([0.25, 0.25])  # (1/2)^2
-    assert "2 of 2 instances could not have been rejected individually" in found.notes[-1]
+    assert result.details.pvalues == pytest.approx([0.5, 1.0], abs=0.04)
+    assert result.pvalue == pytest.approx(0.75, abs=0.04)
+    assert result.details.adjusted_pvalues == pytest.approx([0.75, 1.0], abs=0.04)
+    assert result.details.smallest_pvalues == pytest.approx([0.25, 0.25])  # (1/2)^2
+    assert "2 of 2 instances could not have been rejected individually" in result.notes[-1]
 
 
 @pytest.mark.parametrize("kind", ["ensemble", "intervals", "belief"])
@@ -50,14 +50,14 @@ def test_an_interval_of_two_classes(kind: str) -> None:
         "intervals": cr.Intervals([[0.4, 0.4]], [[0.6, 0.6]]),
         "belief": cr.Belief([[0.4, 0.4, 0.2]], [{0}, {1}, {0, 1}]),
     }
-    found = cr.validity_test(sets[kind], [[2, 0]], n_resamples=3999, rng=1)
-    assert found.details.deviance == pytest.approx([4 * math.log(1 / 0.6)], abs=1e-6)
-    assert found.details.nearest[0] == pytest.approx([0.6, 0.4], abs=1e-4)
+    result = cr.validity_test(sets[kind], [[2, 0]], n_resamples=3999, rng=1)
+    assert result.details.deviance == pytest.approx([4 * math.log(1 / 0.6)], abs=1e-6)
+    assert result.details.nearest[0] == pytest.approx([0.6, 0.4], abs=1e-4)
     # the other rater and two of the prior say 2/3, the set at most 0.6: twice 2/3 / 0.6 - 1
-    assert found.statistic == pytest.approx(2 / 9, abs=1e-4)
+    assert result.statistic == pytest.approx(2 / 9, abs=1e-4)
     # both agree: 0.6^2 + 0.4^2 at the ends of the interval, less in between
-    assert found.details.pvalues == pytest.approx([0.52], abs=0.03)
-    assert found.pvalue == pytest.approx(0.52, abs=0.03)
+    assert result.details.pvalues == pytest.approx([0.52], abs=0.03)
+    assert result.pvalue == pytest.approx(0.52, abs=0.03)
 
 
 def multinomial_pmf(outcomes: np.ndarray, probs: np.ndarray) -> np.ndarray:
@@ -90,10 +90,10 @@ def test_the_mean_evidence_is_at_most_zero_wherever_the_truth_is_in_the_set(name
 def test_evidence_is_a_sum_over_raters() -> None:
     credal = kinds()["ensemble"]
     counts = np.random.default_rng(1).multinomial(6, [0.5, 0.4, 0.1], size=len(credal))
-    for row, own in enumerate(counts):
+    for row, count in enumerate(counts):
         total = 0.0
-        for label in np.repeat(np.arange(3), own):
-            others = own - np.eye(3, dtype=int)[label] + 1.5 * credal.mean().probs[row] + 0.5 / 3
+        for label in np.repeat(np.arange(3), count):
+            others = count - np.eye(3, dtype=int)[label] + 1.5 * credal.mean().probs[row] + 0.5 / 3
             g = others / others.sum()
             one = credal[row : row + 1]
             pi = validity.nearest_distribution(one, g[None], "kl", 1e-12)[0]
@@ -107,46 +107,46 @@ def test_pvalues_are_the_largest_exact_ones(name: str) -> None:
     """Every possible count of five raters, its exact probability at every candidate of the set."""
     credal = kinds()[name]
     counts = np.random.default_rng(2).multinomial(5, [0.5, 0.3, 0.2], size=len(credal))
-    found = cr.validity_test(credal, counts, n_resamples=3999, rng=3)
+    result = cr.validity_test(credal, counts, n_resamples=3999, rng=3)
     outcomes = all_counts(5, 3)
     corners = cr.credal.vertices(credal)
     for row in range(len(credal)):
         one = credal[row : row + 1]
         deviance = [10 * cr.credal.distance(one, cr.LabelCounts([c]))[0] for c in outcomes]
-        points = [*corners[row], credal.mean().probs[row], found.details.nearest[row]]
-        extreme = np.array(deviance) >= found.details.deviance[row] - 1e-7
+        points = [*corners[row], credal.mean().probs[row], result.details.nearest[row]]
+        extreme = np.array(deviance) >= result.details.deviance[row] - 1e-7
         tails = [multinomial_pmf(outcomes, p)[extreme].sum() for p in points]
         # Monte-Carlo error of a share: at most sqrt(candidates / 4 / 4000) = 0.023 for eight candidates
-        assert found.details.pvalues[row] == pytest.approx(min(1.0, max(tails)), abs=0.06)
+        assert result.details.pvalues[row] == pytest.approx(min(1.0, max(tails)), abs=0.06)
 
 
 @pytest.mark.parametrize("name", ["ensemble", "intervals", "belief"])
 def test_frequencies_in_the_set_are_never_extreme(name: str) -> None:
     credal = kinds()[name]
     middle = np.round(1000 * credal.mean().probs).astype(int)
-    found = cr.validity_test(credal, middle, n_resamples=39, rng=0)
+    result = cr.validity_test(credal, middle, n_resamples=39, rng=0)
     # frequencies are rounded to thousandths, so thin sets may lack a little: 2 n * 0.0005^2 / p
-    assert found.details.deviance == pytest.approx(0.0, abs=0.01)
-    assert (found.details.pvalues > 0.5).all()
+    assert result.details.deviance == pytest.approx(0.0, abs=0.01)
+    assert (result.details.pvalues > 0.5).all()
 
 
 def test_a_label_that_no_distribution_allows() -> None:
-    found = cr.validity_test([[[0.5, 0.5, 0.0], [0.9, 0.1, 0.0]]], [[3, 1, 1]], n_resamples=99, rng=0)
-    assert found.details.deviance[0] == math.inf
-    assert (found.statistic, found.pvalue) == (math.inf, 0.01)
-    assert found.details.pvalues[0] == pytest.approx(
+    result = cr.validity_test([[[0.5, 0.5, 0.0], [0.9, 0.1, 0.0]]], [[3, 1, 1]], n_resamples=99, rng=0)
+    assert result.details.deviance[0] == math.inf
+    assert (result.statistic, result.pvalue) == (math.inf, 0.01)
+    assert result.details.pvalues[0] == pytest.approx(
         0.01, abs=0.01
     )  # the observation itself weighs at most 4 / 100
-    assert found.details.adjusted_pvalues[0] == found.details.pvalues[0]
-    assert found.verdict() == "conflict"
+    assert result.details.adjusted_pvalues[0] == result.details.pvalues[0]
+    assert result.verdict() == "conflict"
 
 
 def test_a_vacuous_set_cannot_be_rejected() -> None:
     vacuous = cr.Intervals([[0.0, 0.0, 0.0]], [[1.0, 1.0, 1.0]])
-    found = cr.validity_test(vacuous, [[50, 0, 0]], n_resamples=99, rng=0)
-    assert found.details.deviance[0] == pytest.approx(0.0, abs=1e-9)
-    assert (found.pvalue, found.details.pvalues[0]) == (1.0, 1.0)
-    assert found.notes[-1].startswith("1 of 1 instances could not have been rejected")
+    result = cr.validity_test(vacuous, [[50, 0, 0]], n_resamples=99, rng=0)
+    assert result.details.deviance[0] == pytest.approx(0.0, abs=1e-9)
+    assert (result.pvalue, result.details.pvalues[0]) == (1.0, 1.0)
+    assert result.notes[-1].startswith("1 of 1 instances could not have been rejected")
 
 
 def test_one_member_is_a_point() -> None:
@@ -167,19 +167,19 @@ def test_every_library_gives_the_same(name: str, library: Library) -> None:
     expected = cr.validity_test(credal, counts, n_resamples=99, rng=6)
     moved = {field: library.asarray(getattr(credal, field)) for field in credal.row_fields}
     asked = cr.LabelCounts(library.asarray(counts))
-    found = cr.validity_test(credal.replace_rows(**moved), asked, n_resamples=99, rng=6)
-    assert found.pvalue == expected.pvalue
+    result = cr.validity_test(credal.replace_rows(**moved), asked, n_resamples=99, rng=6)
+    assert result.pvalue == expected.pvalue
     for field in ("deviance", "pvalues", "adjusted_pvalues", "nearest", "raters"):
-        own = getattr(found.details, field)
+        own = getattr(result.details, field)
         assert library.owns(own)
         assert read(own) == pytest.approx(getattr(expected.details, field), abs=1e-6)
 
 
 def test_a_list_of_counts_goes_beside_the_predictions(library: Library) -> None:
     probs = library.asarray([[0.5, 0.5], [0.9, 0.1]])
-    found = cr.validity_test(probs, [[2, 0], [1, 1]], n_resamples=19, rng=0)
-    assert library.owns(found.details.pvalues)
-    assert found.n_resamples == 19
+    result = cr.validity_test(probs, [[2, 0], [1, 1]], n_resamples=19, rng=0)
+    assert library.owns(result.details.pvalues)
+    assert result.n_resamples == 19
 
 
 def test_tiles_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -197,12 +197,12 @@ def test_tiles_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_failing_instances_come_worst_first() -> None:
     probs = np.tile([0.9, 0.1], (6, 1))
     counts = [[45, 5], [0, 50], [45, 5], [10, 40], [44, 6], [46, 4]]
-    found = cr.validity_test(probs, counts, n_resamples=199, rng=0)
-    assert found.details.failing().tolist() == [1, 3]
-    assert found.verdict() == "conflict"
-    assert found.to_dict()["adjusted_pvalues"][0] > 0.5
+    result = cr.validity_test(probs, counts, n_resamples=199, rng=0)
+    assert result.details.failing().tolist() == [1, 3]
+    assert result.verdict() == "conflict"
+    assert result.to_dict()["adjusted_pvalues"][0] > 0.5
     with pytest.raises(cr.InputError, match="`level` must lie strictly between 0 and 1"):
-        found.details.failing(5)
+        result.details.failing(5)
 
 
 def test_few_failing_instances_are_found_where_the_sum_does_not_see_them() -> None:
@@ -210,16 +210,16 @@ def test_few_failing_instances_are_found_where_the_sum_does_not_see_them() -> No
     probs = rng.dirichlet(np.ones(3), size=400)
     counts = rng.multinomial(20, probs)
     counts[7] = np.eye(3, dtype=int)[probs[7].argmin()] * 20
-    found = cr.validity_test(probs, counts, n_resamples=199, rng=0)
-    assert 7 in found.details.failing()
+    result = cr.validity_test(probs, counts, n_resamples=199, rng=0)
+    assert 7 in result.details.failing()
 
 
 @pytest.mark.parametrize("name", ["point", "ensemble", "intervals", "belief"])
 def test_adjusted_pvalues_are_never_below_the_raw_ones(name: str) -> None:
     credal = kinds(8)[name]
     counts = np.random.default_rng(3).multinomial(9, [0.1, 0.2, 0.7], size=len(credal))
-    found = cr.validity_test(credal, counts, n_resamples=99, rng=0)
-    assert (found.details.adjusted_pvalues >= found.details.pvalues).all()
+    result = cr.validity_test(credal, counts, n_resamples=99, rng=0)
+    assert (result.details.adjusted_pvalues >= result.details.pvalues).all()
 
 
 def test_bad_input() -> None:

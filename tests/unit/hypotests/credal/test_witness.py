@@ -77,29 +77,29 @@ def test_truths_inside_are_not_rejected(kind: str, rule: str) -> None:
 def test_a_truth_outside_is_seen_and_told(kind: str) -> None:
     probs = members(400, 4, 3)
     labels = draw(moved(probs, 0.35, label=2))
-    found = ask(as_sets(probs)[kind], labels)
-    assert found.pvalue < 0.001
-    assert found.details.exact_pvalue < 0.01
-    assert found.verdict() == "conflict"
-    first = found.details.directions[0]
+    answer = ask(as_sets(probs)[kind], labels)
+    assert answer.pvalue < 0.001
+    assert answer.details.exact_pvalue < 0.01
+    assert answer.verdict() == "conflict"
+    first = answer.details.directions[0]
     assert (first.label, first.more) == (2, True)
     assert first.observed > first.upper
-    assert "whale occurs more often than any distribution in the set" in found.sentence(
+    assert "whale occurs more often than any distribution in the set" in answer.sentence(
         class_names=["cat", "dog", "whale"]
     )
-    assert "class 2 occurs more often" in str(found)
-    rows = found.details.evidence_rows(10)
+    assert "class 2 occurs more often" in str(answer)
+    rows = answer.details.evidence_rows(10)
     assert (labels[rows] == 2).all()
-    assert (np.diff(found.details.excess[rows]) <= 0).all()
+    assert (np.diff(answer.details.excess[rows]) <= 0).all()
 
 
 def test_the_condition_of_a_direction_names_its_feature() -> None:
     probs = members(600, 3, 3)
     x = np.random.default_rng(5).normal(size=(600, 2))
     truth = np.where(x[:, 1:] > 0.3, moved(probs, 0.6), probs.mean(axis=1))
-    found = ask(cr.Ensemble(probs, member_axis=1), draw(truth), x)
-    assert found.details.given == "features"
-    assert "where feature 1 is above" in found.sentence()
+    answer = ask(cr.Ensemble(probs, member_axis=1), draw(truth), x)
+    assert answer.details.given == "features"
+    assert "where feature 1 is above" in answer.sentence()
 
 
 def test_features_make_the_claim_stronger() -> None:
@@ -174,21 +174,21 @@ def test_a_label_that_no_member_allows() -> None:
 
 @pytest.mark.parametrize("n", [1, 2, 3, 5])
 def test_few_rows_cannot_tell(n: int) -> None:
-    found = ask(cr.Ensemble(np.full((n, 2, 2), 0.5), member_axis=1), np.zeros(n, dtype=int))
-    assert found.verdict() in ("cannot tell", "no conflict found")
-    assert found.pvalue > 0.05
+    answer = ask(cr.Ensemble(np.full((n, 2, 2), 0.5), member_axis=1), np.zeros(n, dtype=int))
+    assert answer.verdict() in ("cannot tell", "no conflict found")
+    assert answer.pvalue > 0.05
     if n < 3:
-        assert found.verdict() == "cannot tell"
-        assert "too few" in found.sentence()
+        assert answer.verdict() == "cannot tell"
+        assert "too few" in answer.sentence()
 
 
 def test_every_library_gives_the_same(library: Library) -> None:
     probs = members(60, 3, 3)
     labels = draw(moved(probs, 0.3))
     expected = ask(cr.Ensemble(probs, member_axis=1), labels)
-    found = ask(cr.Ensemble(library.asarray(probs), member_axis=1), library.asarray(labels))
-    assert found.pvalue == pytest.approx(expected.pvalue, rel=1e-6)
-    assert library.owns(found.details.combine(cr.Ensemble(library.asarray(probs), member_axis=1)).probs)
+    answer = ask(cr.Ensemble(library.asarray(probs), member_axis=1), library.asarray(labels))
+    assert answer.pvalue == pytest.approx(expected.pvalue, rel=1e-6)
+    assert library.owns(answer.details.combine(cr.Ensemble(library.asarray(probs), member_axis=1)).probs)
 
 
 @pytest.mark.parametrize("k", [10, pytest.param(60, marks=pytest.mark.slow)])
@@ -201,9 +201,9 @@ def test_many_classes(k: int) -> None:
 def test_dirichlets_and_points() -> None:
     rng = np.random.default_rng(0)
     alpha = 5 * rng.dirichlet(np.ones(3), size=150)
-    found = ask(cr.Dirichlet(alpha), draw(alpha / 5), n_draws=5)
-    assert "5 draws" in " ".join(found.notes)
-    assert found.details.combine(cr.Dirichlet(alpha[:4])).probs.shape == (4, 3)
+    answer = ask(cr.Dirichlet(alpha), draw(alpha / 5), n_draws=5)
+    assert "5 draws" in " ".join(answer.notes)
+    assert answer.details.combine(cr.Dirichlet(alpha[:4])).probs.shape == (4, 3)
     point = cr.Point(np.full((300, 2), 0.5))
     wrong = draw(np.broadcast_to([0.8, 0.2], (300, 2)))
     assert ask(point, wrong).rejects(0.01)
@@ -275,8 +275,8 @@ def test_a_label_that_the_whole_set_rules_out_is_a_conflict_for_every_test() -> 
     sets = cr.Ensemble(np.tile(np.eye(3)[:2], (40, 1, 1)), member_axis=1)
     labels = np.arange(40) % 2
     labels[3] = 2
-    found = cr.hypotests.witness_test(sets, labels, rng=0)
-    assert (found.pvalue, found.details.exact_pvalue, found.details.evalue) == (0.0, 0.0, np.inf)
+    result = cr.hypotests.witness_test(sets, labels, rng=0)
+    assert (result.pvalue, result.details.exact_pvalue, result.details.evalue) == (0.0, 0.0, np.inf)
 
 
 @pytest.mark.slow
@@ -333,9 +333,9 @@ def test_conditions_name_their_classes() -> None:
 @pytest.mark.parametrize("limit", [-1, 0, 2.5])
 def test_evidence_rows_need_a_number(limit: Any) -> None:
     probs = members(60, 2, 3)
-    found = ask(cr.Ensemble(probs, member_axis=1), draw(cautious(probs)))
+    answer = ask(cr.Ensemble(probs, member_axis=1), draw(cautious(probs)))
     with pytest.raises(cr.InputError, match="`limit` must be an integer of at least 1"):
-        found.details.evidence_rows(limit)
+        answer.details.evidence_rows(limit)
 
 
 @pytest.mark.parametrize("scale", [1e-200, 1e200, 1e308])
@@ -345,17 +345,17 @@ def test_huge_features_are_standardised(scale: float) -> None:
     sets, labels = cr.Ensemble(probs, member_axis=1), draw(cautious(probs))
     expected = ask(sets, labels, x)
     columns = np.concatenate([scale * x, np.full((150, 1), 1e306)], axis=1)  # a constant one says nothing
-    found = ask(sets, labels, columns)
-    assert found.pvalue == pytest.approx(expected.pvalue, rel=1e-6)
+    answer = ask(sets, labels, columns)
+    assert answer.pvalue == pytest.approx(expected.pvalue, rel=1e-6)
 
 
 def test_why_nothing_could_be_found() -> None:
     probs = members(40, 2, 3)
-    found = ask(cr.Ensemble(probs, member_axis=1), draw(cautious(probs)))
+    answer = ask(cr.Ensemble(probs, member_axis=1), draw(cautious(probs)))
 
     def why_not(smallest: float, n: int = 40) -> str:
-        details = dataclasses.replace(found.details, smallest_pvalue=smallest)
-        return dataclasses.replace(found, n=n, details=details).why_not()
+        details = dataclasses.replace(answer.details, smallest_pvalue=smallest)
+        return dataclasses.replace(answer, n=n, details=details).why_not()
 
     assert why_not(0.05) == ""
     assert "so wide" in why_not(0.99)
@@ -367,10 +367,10 @@ def test_why_nothing_could_be_found() -> None:
 def test_names_must_cover_the_classes() -> None:
     rng = np.random.default_rng(0)
     members = rng.dirichlet([4.0, 4.0, 4.0], size=(200, 3))
-    found = cr.hypotests.witness_test(members, np.full(200, 2), rng=0)
-    assert "class 2 occurs more often" in found.sentence(class_names=["0", "1", "2"])
+    result = cr.hypotests.witness_test(members, np.full(200, 2), rng=0)
+    assert "class 2 occurs more often" in result.sentence(class_names=["0", "1", "2"])
     with pytest.raises(cr.InputError, match="must name class 2 too"):
-        found.sentence(class_names=[])
+        result.sentence(class_names=[])
 
 
 def test_a_condition_on_tiny_probabilities_is_said_in_words() -> None:
@@ -409,9 +409,9 @@ def test_the_evalue_of_a_cluster_is_the_mean_over_its_rows() -> None:
     means = witness._cluster_means(np.array([2.0, 4.0, 1.0, 1.0, 0.5]), np.array([0, 0, 2, 2, 5]))
     assert means.tolist() == [3.0, 1.0, 0.5]
     members, labels = clustered_set()
-    found = cr.credal_test(cr.Ensemble(members), labels, clusters=CLUSTERS, rng=1)
-    assert found.details.calibration is None
-    assert found.n_clusters == 30
+    result = cr.credal_test(cr.Ensemble(members), labels, clusters=CLUSTERS, rng=1)
+    assert result.details.calibration is None
+    assert result.n_clusters == 30
 
 
 def test_sums_over_clusters_are_compared_with_student() -> None:
@@ -432,8 +432,8 @@ def test_clusters_take_a_false_conflict_away_and_leave_a_true_one() -> None:
     assert not cr.credal_test(cr.Ensemble(members), labels, clusters=CLUSTERS, rng=1).rejects()
     members, labels = clustered_set(4.0)
     assert cr.credal_test(cr.Ensemble(members), labels, clusters=CLUSTERS, rng=1).rejects()
-    found = cr.inflate(members, labels, clusters=CLUSTERS, resolution=0.2, rng=1)
-    assert found.radius > 0
+    inflation = cr.inflate(members, labels, clusters=CLUSTERS, resolution=0.2, rng=1)
+    assert inflation.radius > 0
     with pytest.raises(cr.InputError, match="4 clusters give no p-value below"):
         cr.inflate(members, labels, clusters=CLUSTERS % 4, rng=1)
 
@@ -441,8 +441,8 @@ def test_clusters_take_a_false_conflict_away_and_leave_a_true_one() -> None:
 def test_weights_of_clusters_are_learned_on_others() -> None:
     members, labels = clustered_set()
     ensemble = cr.Ensemble(members)
-    found = cr.hypotests.weights_test(ensemble, labels, clusters=CLUSTERS, n_resamples=99, rng=1)
-    assert (found.n_clusters, found.settings["refit"]) == (30, False)
+    result = cr.hypotests.weights_test(ensemble, labels, clusters=CLUSTERS, n_resamples=99, rng=1)
+    assert (result.n_clusters, result.settings["refit"]) == (30, False)
     mean = cr.hypotests.weights_test(
         ensemble, labels, weights="mean", clusters=CLUSTERS, n_resamples=99, rng=1
     )

@@ -80,8 +80,8 @@ def test_weights_count_for_the_mean_of_the_others_and_for_the_ranks() -> None:
     members, labels = world(80)
     weights = np.linspace(1.0, 2.0, 80)
     weights /= weights.sum()
-    given = cr.Ensemble(members, weights=weights)
-    check = cr.predictive_check(given, labels, statistics=["brier"], hypothesis="bayesian", rng=1)
+    ensemble = cr.Ensemble(members, weights=weights)
+    check = cr.predictive_check(ensemble, labels, statistics=["brier"], hypothesis="bayesian", rng=1)
     above = below = 0.0
     equal = 1 / (weights**2).sum()
     chosen = np.linspace(0, 79, int(np.ceil(39 * 80 / equal))).round().astype(int)
@@ -203,11 +203,11 @@ def test_the_mean_without_a_member_keeps_the_digits_of_the_others() -> None:
 def test_clusters_leave_members_out_as_well() -> None:
     members, _ = world(60, n=120, seed=1)
     labels = np.random.default_rng(0).integers(3, size=120)
-    found = cr.predictive_check(
+    check = cr.predictive_check(
         members, labels, statistics=["brier"], hypothesis="bayesian", clusters=np.arange(120) // 3, rng=0
     ).checks["brier"]
-    assert found.details.member_rule == "ranks"
-    assert 2 / 61 <= found.details.member_pvalue <= 1
+    assert check.details.member_rule == "ranks"
+    assert 2 / 61 <= check.details.member_pvalue <= 1
 
 
 def test_groups_and_chunks_leave_members_out_alike() -> None:

@@ -95,14 +95,14 @@ def test_members_draw_the_replicates_and_both_sides_are_counted() -> None:
 def test_of_several_raters_one_is_checked() -> None:
     members, labels = world()
     k = members.shape[2]
-    found = cr.predictive_check(
+    checked = cr.predictive_check(
         members, cr.LabelCounts(4 * np.eye(k, dtype=int)[labels]), n_resamples=49, rng=1
     )
     single = cr.predictive_check(members, labels, n_resamples=49, rng=1)
-    assert {name: one.pvalue for name, one in found.checks.items()} == {
-        name: one.pvalue for name, one in single.checks.items()
+    assert {name: check.pvalue for name, check in checked.checks.items()} == {
+        name: check.pvalue for name, check in single.checks.items()
     }
-    assert "one label per instance was tested" in found.notes[0]
+    assert "one label per instance was tested" in checked.notes[0]
 
 
 @pytest.mark.parametrize("name", ["confidence_ece", "classwise_ece", "skce", "brier"])
@@ -227,7 +227,7 @@ def test_chunks_of_rows_change_nothing_but_rounding(monkeypatch: pytest.MonkeyPa
 def test_every_array_library_gives_the_same_result(library: Library) -> None:
     members, labels = world(n=30)
     expected = cr.predictive_check(members, labels, statistics=FIVE, groups=labels, n_resamples=40, rng=1)
-    found = cr.predictive_check(
+    check = cr.predictive_check(
         library.asarray(members),
         library.asarray(labels),
         statistics=FIVE,
@@ -237,10 +237,10 @@ def test_every_array_library_gives_the_same_result(library: Library) -> None:
     )
     for hypothesis in BOTH:
         for name in FIVE:
-            one, other = expected.under(hypothesis).checks[name], found.under(hypothesis).checks[name]
+            one, other = expected.under(hypothesis).checks[name], check.under(hypothesis).checks[name]
             assert np.allclose(one.null_distribution, other.null_distribution, rtol=0, atol=1e-13)
             assert one.pvalue == other.pvalue
-    power = found.power(grid=[0.2, 1.0], n_repeats=10)
+    power = check.power(grid=[0.2, 1.0], n_repeats=10)
     same = expected.power(grid=[0.2, 1.0], n_repeats=10)
     assert power.power["bayesian"]["brier"].tolist() == same.power["bayesian"]["brier"].tolist()
 
@@ -264,12 +264,12 @@ def test_a_dirichlet_is_checked_by_its_means_and_says_so() -> None:
     alpha = rng.gamma(2.0, size=(40, 4, 3)) + 0.1
     means = alpha / alpha.sum(axis=2, keepdims=True)
     labels = draw(means.mean(axis=1), rng)
-    found = cr.predictive_check(cr.Dirichlet(alpha), labels, n_resamples=99, rng=0)
+    checked = cr.predictive_check(cr.Dirichlet(alpha), labels, n_resamples=99, rng=0)
     same = cr.predictive_check(means, labels, n_resamples=99, rng=0)
     for hypothesis in BOTH:
-        one, other = (check.under(hypothesis).checks["accuracy"] for check in (found, same))
+        one, other = (check.under(hypothesis).checks["accuracy"] for check in (checked, same))
         assert np.array_equal(one.null_distribution, other.null_distribution)
-    assert any("concentrations cannot be checked" in limit for limit in found.limits)
+    assert any("concentrations cannot be checked" in limit for limit in checked.limits)
     flat = cr.predictive_check(cr.Dirichlet(alpha[:, 0]), labels, n_resamples=99, rng=0)
     assert flat.bayesian.checks["accuracy"].pvalue == flat.independent.checks["accuracy"].pvalue
 
@@ -305,11 +305,11 @@ def test_several_statistics_are_adjusted_by_westfall_young() -> None:
 def test_results_are_json_and_can_be_pickled() -> None:
     members, labels = world()
     check = cr.predictive_check(members, labels, groups=labels, n_resamples=19, rng=0)
-    found = json.loads(json.dumps(check.to_dict(), allow_nan=False))
-    assert found["type"] == "PredictiveCheck"
-    assert found["bayesian"]["checks"]["accuracy"]["pvalue"] == check.checks["accuracy"].pvalue
-    assert len(found["bayesian"]["checks"]["accuracy"]["null_distribution"]) == 19
-    assert "null_distribution" not in found["bayesian"]["groups"]["0"]["accuracy"]
+    record = json.loads(json.dumps(check.to_dict(), allow_nan=False))
+    assert record["type"] == "PredictiveCheck"
+    assert record["bayesian"]["checks"]["accuracy"]["pvalue"] == check.checks["accuracy"].pvalue
+    assert len(record["bayesian"]["checks"]["accuracy"]["null_distribution"]) == 19
+    assert "null_distribution" not in record["bayesian"]["groups"]["0"]["accuracy"]
     again = pickle.loads(pickle.dumps(check))  # noqa: S301 - our own bytes
     assert again.power(grid=[1.0], n_repeats=5).power.keys() == {"bayesian", "independent"}
 
@@ -395,7 +395,7 @@ def test_small_and_odd_sizes(shape: tuple[int, int, int]) -> None:
     rng = np.random.default_rng(0)
     members = rng.dirichlet(np.ones(shape[2]), size=shape[:2])
     labels = np.zeros(shape[0], dtype=int)
-    given = cr.Ensemble(members, member_axis=1)
-    check = cr.predictive_check(given, labels, statistics=["accuracy", "brier"], n_resamples=19, rng=0)
+    ensemble = cr.Ensemble(members, member_axis=1)
+    check = cr.predictive_check(ensemble, labels, statistics=["accuracy", "brier"], n_resamples=19, rng=0)
     assert all(0 < result.pvalue <= 1 for result in check.checks.values())
     assert check.checks["accuracy"].verdict() == "cannot tell"  # 2 / 20 is the smallest p-value

@@ -22,8 +22,8 @@ def world(n: int = 40, m: int = 6, seed: int = 2) -> tuple[np.ndarray, np.ndarra
 
 def test_gaussian_replicates_are_those_of_a_plain_loop_with_the_same_seed() -> None:
     mean, std, labels = world()
-    given = cr.Gaussian(mean, std)
-    check = cr.predictive_check(given, labels, statistics=NAMES, n_resamples=15, rng=3)
+    gaussian = cr.Gaussian(mean, std)
+    check = cr.predictive_check(gaussian, labels, statistics=NAMES, n_resamples=15, rng=3)
     seed = as_seed(3)
     for d in range(15):
         uniform = Uniforms(seed, Stream.RESTS).draw(slice(d, d + 1), slice(0, 40))[0]
@@ -37,7 +37,7 @@ def test_gaussian_replicates_are_those_of_a_plain_loop_with_the_same_seed() -> N
             statistic = cr.statistics.registered()[name]
             for hypothesis, own in (("bayesian", shared), ("independent", mixed)):
                 null = check.under(hypothesis).checks[name].null_distribution
-                assert null[d] == pytest.approx(float(statistic(given, own)), rel=1e-9, abs=1e-12)
+                assert null[d] == pytest.approx(float(statistic(gaussian, own)), rel=1e-9, abs=1e-12)
 
 
 @pytest.mark.slow
@@ -51,8 +51,8 @@ def test_tables_of_losses_are_the_same_in_chunks_of_rows_and_groups(
     settings["groups"] = np.arange(40) % 2
     whole = cr.predictive_check(cr.Gaussian(mean, std), labels, **settings)
     monkeypatch.setattr(requests, "rows_at_once", lambda predictions, n_targets: 17)
-    given = cr.Gaussian(library.asarray(mean), library.asarray(std))
-    cut = cr.predictive_check(given, library.asarray(labels), **settings)
+    gaussian = cr.Gaussian(library.asarray(mean), library.asarray(std))
+    cut = cr.predictive_check(gaussian, library.asarray(labels), **settings)
     for name in settings["statistics"]:
         value = float(cr.statistics.registered()[name](cr.Gaussian(mean, std), labels))
         for hypothesis in ("bayesian", "independent"):
@@ -92,8 +92,8 @@ def test_every_kind_in_every_library(kind: str, library: Library) -> None:
     settings = {"statistics": names, "hypothesis": hypothesis, "n_resamples": 9, "rng": 0}
     expected = cr.predictive_check(make(*arrays), labels, **settings)
     given = make(*(library.asarray(array) for array in arrays))
-    found = cr.predictive_check(given, library.asarray(labels), groups=np.arange(20) % 2, **settings)
-    for name, part in found.hypotheses.items():
+    check = cr.predictive_check(given, library.asarray(labels), groups=np.arange(20) % 2, **settings)
+    for name, part in check.hypotheses.items():
         for statistic in names:
             one, other = expected.under(name).checks[statistic], part.checks[statistic]
             assert np.allclose(one.null_distribution, other.null_distribution, rtol=1e-9, atol=1e-12)
@@ -103,13 +103,13 @@ def test_every_kind_in_every_library(kind: str, library: Library) -> None:
 
 def test_only_averages_are_refused_under_the_bayesian_hypothesis() -> None:
     mean, std, labels = world()
-    for given in (
+    for predictions in (
         cr.Gaussian(mean[:, 0], std[:, 0]),
         cr.Samples(mean + std),
         cr.Quantiles(np.sort(mean, axis=1), np.arange(1, 7) / 7),
     ):
         with pytest.raises(cr.UnsupportedError, match="only averages are stored"):
-            cr.predictive_check(given, labels, statistics=["picp"])
+            cr.predictive_check(predictions, labels, statistics=["picp"])
     with pytest.raises(cr.UnsupportedError, match=r"Gaussian\(mean\[:, None\], std\[:, None\]\)"):
         cr.predictive_check(cr.Gaussian(mean[:, 0], std[:, 0]), labels)
 
@@ -134,8 +134,8 @@ def test_defaults_of_quantiles_are_what_their_levels_allow() -> None:
     mean, std, labels = world()
 
     def checked(levels: list[float]) -> cr.results.PredictiveCheck:
-        given = cr.Quantiles(mean[:, :1] + std[:, :1] * ndtri(levels), levels)
-        return cr.predictive_check(given, labels, hypothesis="independent", n_resamples=19, rng=0)
+        quantiles = cr.Quantiles(mean[:, :1] + std[:, :1] * ndtri(levels), levels)
+        return cr.predictive_check(quantiles, labels, hypothesis="independent", n_resamples=19, rng=0)
 
     usual = checked([0.05, 0.5, 0.95])
     assert not any("picp" in note for note in usual.notes)
