@@ -429,6 +429,16 @@ def rows_within_budget(bytes_per_row: int, share: float = 1.0, array: Array | No
     return max(1, int(memory_budget(array) * share) // max(1, bytes_per_row))
 
 
+def put_back(some: Array, mask: Array, axis: int = 0) -> Array:
+    """Return entries of those that `mask` holds at their places among all, (n,); elsewhere any of them.
+
+    No array is written to, so gradients pass.
+    """
+    xp = namespace(some)
+    place = xp.cumulative_sum(xp.astype(mask, xp.int64)) - 1
+    return xp.take(some, clip(place, 0), axis=axis)
+
+
 def one_blas_thread() -> AbstractContextManager[object]:
     """Limit BLAS to one thread inside a ``with`` block."""
     limits: AbstractContextManager[object] = _blas_controller().limit(limits=1, user_api="blas")

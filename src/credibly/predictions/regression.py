@@ -39,6 +39,7 @@ from credibly._arrays.namespace import (
     ndtr,
     ndtri,
     one_blas_thread,
+    put_back,
     rows_within_budget,
     tiles,
     to_host,
@@ -98,7 +99,7 @@ def over_members(values: Array, weights: Array | None, axis: int = 1) -> Array:
     return xp.sum(values * xp.reshape(weights, tuple(shape)), axis=axis)
 
 
-def shares_of_rows(weights: Array | None, rows: slice) -> Array | None:
+def shares_of_rows(weights: Array | None, rows: Any) -> Array | None:
     """Return the weights (1 or n, m) of some rows."""
     return weights if weights is None or weights.shape[0] == 1 else weights[rows, :]
 
@@ -319,14 +320,11 @@ def _solve_few(of: Mixture, low: Array, high: Array, target: Array, x: Array, op
     few = Mixture(
         xp.take(mean, rows, axis=0),
         xp.take(std, rows, axis=0),
-        weights if weights is None or weights.shape[0] == 1 else xp.take(weights, rows, axis=0),
+        shares_of_rows(weights, rows),
     )
     unsettled = xp.zeros_like(chosen(open_))
     roots = _solve(few, chosen(low), chosen(high), chosen(target), chosen(x), unsettled)
-    # positions of the chosen among all, so that no array is written to
-    place = xp.reshape(xp.cumulative_sum(xp.astype(xp.reshape(open_, (-1,)), xp.int64)) - 1, x.shape)
-    spread = xp.reshape(xp.take(roots[:, 0], xp.reshape(clip(place, 0, None), (-1,))), x.shape)
-    return xp.where(open_, spread, x)
+    return xp.where(open_, xp.reshape(put_back(roots[:, 0], xp.reshape(open_, (-1,))), x.shape), x)
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)

@@ -17,10 +17,10 @@ from credibly._arrays.namespace import (
     Array,
     as_float64,
     clip,
-    is_torch,
     like,
     namespace,
     ndtr,
+    put_back,
     to_host,
     without_rounding,
 )
@@ -139,19 +139,15 @@ class WithoutMember(_Without, Ensemble):
         part_left_out = share * as_float64(self.left_out)
         rest = whole.mean().probs - part_left_out
         # where nearly all probability is the member's own, the difference has no digits left
-        lost = np.flatnonzero(to_host(xp.any(rest < _CANCELLED * part_left_out, axis=1)))
-        if lost.size == len(whole):
+        lost = xp.any(rest < _CANCELLED * part_left_out, axis=1)
+        (at,) = xp.nonzero(lost)
+        if at.shape[0] == len(whole):
             return weighted_mean(self.probs, self.weights)
         rest = without_rounding(rest / (1.0 - share), 2 * whole.n_members)
-        if lost.size:
-            at = like(lost, rest)
-            chosen = _others(whole, self.member, xp.take(whole.probs, at, axis=0))
-            exact = weighted_mean(chosen, self.weights)
-            if is_torch(rest):
-                rest = rest.index_copy(0, at, exact)
-            else:
-                rest[lost] = exact
-        return rest
+        if not at.shape[0]:
+            return rest
+        chosen = _others(whole, self.member, xp.take(whole.probs, at, axis=0))
+        return xp.where(lost[:, None], put_back(weighted_mean(chosen, self.weights), lost), rest)
 
 
 class WithoutNormal(_Without, Gaussian):
@@ -209,8 +205,7 @@ class WithoutNormal(_Without, Gaussian):
             return values
         mean, std = (xp.take(part, far, axis=0) for part in self.members())
         exact = mixture_quantiles(mean, std, new_levels, self.shares)
-        row = clip(xp.cumulative_sum(xp.astype(~settled, xp.int64)) - 1, 0)
-        return xp.where(settled[:, None], values, xp.take(exact, row, axis=0))
+        return xp.where(settled[:, None], values, put_back(exact, ~settled))
 
     def averaged(self, of: Callable[[Array, Array, Array], Array], labels: Array) -> Array:
         """Average a function of (label, mean, std) over the members that are left, at labels (n,).

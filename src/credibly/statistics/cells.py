@@ -196,10 +196,16 @@ def check_target(statistic: Any, *words: str) -> None:
     object.__setattr__(statistic, "target", target if isinstance(target, str) else int(target))
 
 
+def require_class(target: Any, k: int) -> None:
+    """Refuse what is no index of a class."""
+    known = is_whole(target) and 0 <= target < k
+    require(known, f"must be a class from 0 to {k - 1}", "Name one class by its index.", target=target)
+
+
 def event_of(probs: Array, target: int) -> tuple[Array, Array]:
     """Return the probability of one class, (n,), and its index for every row."""
     xp, (n, k) = namespace(probs), probs.shape
-    require(target < k, f"must be a class from 0 to {k - 1}", "Name one class by its index.", target=target)
+    require_class(target, k)
     return probs[:, target], xp.full((n,), target, dtype=label_dtype(xp, k), device=device(probs))
 
 

@@ -13,13 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from credibly._arrays.errors import InputError, UnsupportedError, is_whole, require
+from credibly._arrays.errors import InputError, UnsupportedError
 from credibly._arrays.namespace import HostArray, to_host
 from credibly._arrays.standard_errors import cluster_error
 from credibly.predictions import ClassPredictions, as_rows
 from credibly.predictions.given import require_one_label
 from credibly.results.base import Result
 from credibly.results.estimates import Estimate
+from credibly.statistics.cells import require_class
 from credibly.statistics.over_rows import gathered, require_defined
 from credibly.statistics.proper import accuracy
 
@@ -112,12 +113,7 @@ def logistic_calibration(
         remedy = "Name one by its index, `target=1`."
         raise InputError("`target`", "must name the class that is the event", f"got {k} classes", remedy)
     event = 1 if target is None else target
-    require(
-        is_whole(event) and 0 <= event < k,
-        f"must be a class from 0 to {k - 1}",
-        "Name one class by its index.",
-        target=target,
-    )
+    require_class(event, k)
     require_one_label(rows.example.batch, "`logistic_calibration`")
     point, batch = gathered(rows)
     probs = to_host(point.probs).astype(np.float64)

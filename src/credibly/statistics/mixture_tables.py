@@ -24,11 +24,11 @@ from credibly._arrays.namespace import (
     CACHE_ELEMENTS,
     Array,
     HostArray,
-    clip,
     device,
     is_numpy,
     like,
     namespace,
+    put_back,
     tiles,
     to_host,
 )
@@ -213,10 +213,7 @@ class LossTable:
             return labels_of_tile
         (rows,) = xp.nonzero(missed)
         loss = self.loss_of(self.predictions[to_host(rows) + located.rows.start])
-        exact = loss(xp.take(labels_of_tile, rows, axis=1))
-        # places of these rows among all, so that no array is written to
-        place = clip(xp.cumulative_sum(xp.astype(missed, xp.int64)) - 1, 0)
-        return xp.take(exact, place, axis=1)
+        return put_back(loss(xp.take(labels_of_tile, rows, axis=1)), missed, axis=1)
 
 
 def _make(tables: Sequence[LossTable]) -> None:

@@ -3,7 +3,7 @@
 Rows in memory are one dataset: a statistic is bound to it once, and its sums stay on their device. Rows in
 chunks give the values of all rows at once up to the rounding of sums. Statistics that compare pairs of
 instances take all rows into memory (of classes the mean predictions, n k numbers), unless chunks of them meet
-on an engine: the predictions and labels of each stay where they were read, as a `PairChunk`. A task takes a
+on an engine: the predictions and labels of each stay where they were read, as a `Dataset`. A task takes a
 part of one chunk and all of another, so that two chunks are all a worker holds. Where pairs are symmetric
 every two chunks meet once; where a row must see all others before its error is known (KDE errors), one task
 follows the other.
@@ -275,32 +275,9 @@ def _means(chunk: Dataset) -> Dataset:
 _LEAST_ROWS, _MOST_ROWS = 128, 4096  # of a part: products of fewer are slow, temporaries of more large
 
 
-@dataclasses.dataclass(frozen=True)
-class PairChunk:
-    """Predictions and labels of consecutive rows, of which `start` is the first among all.
-
-    Of classes these are mean predictions, of draws pools with their labels. `codes` are the numbers of the
-    clusters.
-    """
-
-    start: int
-    predictions: Predictions
-    labels: Labels
-    notes: tuple[str, ...] = ()
-    codes: HostArray | None = None
-
-    def __len__(self) -> int:
-        return len(self.predictions)
-
-    def __getitem__(self, rows: slice) -> PairChunk:
-        codes = None if self.codes is None else self.codes[rows]
-        first, labels = self.start + rows.start, self.labels.rows(rows)
-        return PairChunk(first, self.predictions[rows], labels, self.notes, codes)
-
-
 Pose = Callable[[Dataset], Dataset]
 """From rows to rows as a statistic of pairs sees them: of draws, pools with their labels."""
-Vectors = Callable[[PairChunk], Labels]
+Vectors = Callable[[Dataset], Labels]
 """Returns the label vectors of a chunk: as they are, or drawn; the same ones whatever stands beside a row."""
 
 
@@ -343,7 +320,7 @@ class ChunkPairs:
         """Plan, and read all chunks once; predictions and labels stay where they were read."""
         require_pairs(statistic.name, rows.n)
         seen = RowChoice(rows, rows.n, pose)
-        chunks = rows.mapped_in_place(partial(_pair_chunk, pose, rows.clusters))
+        chunks = rows.mapped_in_place(partial(_for_meetings, pose, rows.clusters))
         plan = statistic.plan(seen)
         assert isinstance(statistic, PairStatistic) and isinstance(plan, BandwidthPlan)
         return cls(PairPlan(statistic, plan), seen, chunks)
@@ -433,7 +410,7 @@ def pair_estimate(statistic: Statistic, rows: Rows, progress: Progress | None = 
         bound = statistic.bind(whole.predictions, statistic.plan(InMemory(whole)))
         return estimate_at_once(bound, whole.batch, codes if of_pairs else None)
     pairs = ChunkPairs.over(statistic, rows)
-    state, notes = pairs.sums(attrgetter("labels"), 1, progress)
+    state, notes = pairs.sums(attrgetter("batch"), 1, progress)
     bound = pairs.bound
     bound.notes = (*notes, *pairs.notes_of(state))  # of all rows, in place of the few that it is bound to
     estimate = bound.estimate(state, rows.example.batch)
@@ -443,40 +420,39 @@ def pair_estimate(statistic: Statistic, rows: Rows, progress: Progress | None = 
     return _between(estimate, bound, (expected, added), rows.clusters.number)
 
 
-def _pair_chunk(pose: Pose, clusters: Clusters | None, chunk: Dataset) -> PairChunk:
+def _for_meetings(pose: Pose, clusters: Clusters | None, chunk: Dataset) -> Dataset:
+    """Return mean predictions of classes, and of draws pools with their labels; clusters become numbers."""
     rows = pose(chunk)
     distributions, notes = one_distribution(rows.predictions)
     codes = None if clusters is None else clusters.codes(chunk.clusters)
-    return PairChunk(chunk.start, distributions, rows.batch, notes, codes)
+    return Dataset(distributions, rows.batch, notes=notes, start=chunk.start, clusters=codes)
 
 
 def _meeting(
-    planned: PairPlan, chunk: PairChunk, part: slice, other: PairChunk
-) -> tuple[PairChunk, PairChunk, PairBound, PairBound, int | None]:
+    planned: PairPlan, chunk: Dataset, part: slice, other: Dataset
+) -> tuple[Dataset, Dataset, PairBound, PairBound, int | None]:
     """Return a part of a chunk and the rows of another that it meets, both bound, and its place among these.
 
     Of a symmetric matrix rows meet themselves and those behind them. Other rows have no place: None.
     """
-    rows, columns = chunk[part], other
+    rows, columns = chunk.rows(part), other
     bound, same = planned.bind(rows.predictions, len(rows)), chunk.start == other.start
     if same and bound.symmetric:
-        columns = other[slice(part.start, len(other))]
+        columns = other.rows(slice(part.start, len(other)))
     column_bound = planned.bind(columns.predictions, len(columns))
     return rows, columns, bound, column_bound, rows.start - columns.start if same else None
 
 
 def _step(
-    planned: PairPlan, vectors: Vectors, before: Any, chunk: PairChunk, part: slice, other: PairChunk
-) -> tuple[PairChunk, Any]:
+    planned: PairPlan, vectors: Vectors, before: Any, chunk: Dataset, part: slice, other: Dataset
+) -> tuple[Dataset, Any]:
     """Let a part of a chunk meet another chunk, and add what it gets to what it got before."""
     rows, columns, bound, column_bound, first = _meeting(planned, chunk, part, other)
     gained = bound.met(column_bound, vectors(rows), vectors(columns), first)
     return rows, gained if before is None else before[1] + gained
 
 
-def _finish(
-    planned: PairPlan, vectors: Vectors, sums: tuple[PairChunk, Any]
-) -> tuple[State, tuple[str, ...]]:
+def _finish(planned: PairPlan, vectors: Vectors, sums: tuple[Dataset, Any]) -> tuple[State, tuple[str, ...]]:
     rows, gained = sums
     bound = planned.bind(rows.predictions, len(rows))
     state = bound.settled(gained, slice(0, len(rows)), vectors(rows))
@@ -484,15 +460,12 @@ def _finish(
 
 
 def _cluster_step(
-    planned: PairPlan, before: None, chunk: PairChunk, part: slice, other: PairChunk
+    planned: PairPlan, before: None, chunk: Dataset, part: slice, other: Dataset
 ) -> tuple[list[tuple[HostArray, HostArray, HostArray]], tuple[HostArray, Labels, tuple[str, ...]] | None]:
     """Let a part of a chunk meet another chunk, and return the sums between their clusters.
 
     With them come clusters, labels and notes of the part, where it has met itself.
     """
     rows, columns, bound, column_bound, first = _meeting(planned, chunk, part, other)
-    assert rows.codes is not None and columns.codes is not None
-    between = list(
-        bound.met_clusters(column_bound, rows.labels, columns.labels, rows.codes, columns.codes, first)
-    )
-    return between, None if first is None else (rows.codes, rows.labels, rows.notes)
+    sums = bound.met_clusters(column_bound, rows.batch, columns.batch, rows.clusters, columns.clusters, first)
+    return list(sums), None if first is None else (rows.clusters, rows.batch, rows.notes)

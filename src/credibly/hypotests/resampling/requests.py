@@ -53,7 +53,7 @@ from credibly.predictions import (
     as_point,
 )
 from credibly.predictions.passes import Sums, remembering
-from credibly.statistics.over_rows import ChunkPairs, PairChunk, meets_in_chunks
+from credibly.statistics.over_rows import ChunkPairs, meets_in_chunks
 from credibly.statistics.protocol import State, Statistic
 from credibly.statistics.subsampled import Subsampled
 
@@ -403,7 +403,6 @@ def _in_chunks(
         bound.notes = (*notes, *pairs.notes_of(state))  # of all rows, in place of the few that it is bound to
 
 
-def _drawn_for(draw: LabelSource, reps: slice, chunk: PairChunk) -> Labels:
-    rows = Dataset(chunk.predictions, chunk.labels, start=chunk.start)
-    drawn: Labels = with_observed(chunk.labels, draw(rows), reps)
+def _drawn_for(draw: LabelSource, reps: slice, chunk: Dataset) -> Labels:
+    drawn: Labels = with_observed(chunk.batch, draw(chunk), reps)
     return drawn
