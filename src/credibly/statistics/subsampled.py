@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Hashable, Sequence
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 
-from credibly._arrays.namespace import Array, HostArray, like, namespace, tiles
+from credibly._arrays.namespace import Array, HostArray, like, tiles
 from credibly._arrays.philox import Seed, Stream, Uniforms
 from credibly.predictions import Dataset, InMemory, Labels, Predictions, Quantiles, Rows
 from credibly.predictions.samples import Pool
@@ -86,6 +86,18 @@ class Subsampled(Statistic):
         return estimate_at_once(bound, part.batch, codes)
 
 
+_OF_SUMS = (
+    "finish",
+    "widened_states",
+    "wild_values",
+    "stderr",
+    "interval_method",
+    "chi_square",
+    "observed_notes",
+)
+"""What a part does with its sums, which are seen as any others."""
+
+
 class PartBound(Bound):
     """A statistic that is bound to some of `n` rows and takes the labels of all."""
 
@@ -102,16 +114,17 @@ class PartBound(Bound):
         super().__init__(resolved, inner.n, (*inner.notes, note))
         self.inner, self.n_whole, self.chosen = inner, n, statistic.chosen
         self.term_size, self.rounding = inner.term_size, inner.rounding
+        for of_sums in _OF_SUMS:
+            setattr(self, of_sums, getattr(inner, of_sums))
 
     def see(self, labels: Labels) -> Labels:
         """Return the labels of the part."""
-        values, weights = (some_rows(array, self.chosen) for array in (labels.values, labels.weights))
-        return dataclasses.replace(labels, values=values, weights=weights)
+        return labels.take(like(self.chosen, labels.values))
 
     def of_pool(self, pool: Pool, weights: Array | None) -> Bound:
         """Bind to the part of pools of all rows."""
-        inner = self.inner.of_pool(pool[self.chosen], some_rows(weights, self.chosen))
-        return PartBound(self.statistic, inner, self.n_whole)
+        weights = None if weights is None else weights[:, like(self.chosen, weights)]
+        return PartBound(self.statistic, self.inner.of_pool(pool[self.chosen], weights), self.n_whole)
 
     def of_cells(self, predictions: Quantiles) -> Bound:
         """Return itself, where the statistic looks at the cells of labels itself."""
@@ -132,10 +145,6 @@ class PartBound(Bound):
         """Return the sums over the part."""
         return self.inner.state(self.see(labels))
 
-    def finish(self, state: State) -> Array:
-        """Turn sums into values, (b,)."""
-        return self.inner.finish(state)
-
     def observed_sums(self, labels: Labels) -> State:
         """Return the sums over the part, with what its standard error and notes need."""
         return self.inner.observed_sums(self.see(labels))
@@ -143,32 +152,3 @@ class PartBound(Bound):
     def wild_sums(self, labels: Labels, codes: HostArray, number: int) -> tuple[State, State]:
         """Return what predictions expect, and what labels add per cluster, of the part."""
         return self.inner.wild_sums(self.see(labels), codes[self.chosen], number)
-
-    def widened_states(self, expected: State, added: State) -> tuple[State, State]:
-        """Return sums, widened so that replicates scatter no less than with independent rows."""
-        return self.inner.widened_states(expected, added)
-
-    def wild_values(self, expected: State, added: State, signs: HostArray) -> Array:
-        """Return the values of pseudo-labels."""
-        return self.inner.wild_values(expected, added, signs)
-
-    def stderr(self, sums: State, labels: Labels) -> tuple[float | None, str | None]:
-        """Return the standard error of the part."""
-        return self.inner.stderr(sums, labels)
-
-    def interval_method(self, labels: Labels) -> Literal["normal", "wilson"]:
-        """Return which interval belongs to the value."""
-        return self.inner.interval_method(labels)
-
-    def chi_square(self, sums: State | None = None) -> tuple[float, str] | None:
-        """Return degrees of freedom and name of the chi-square of the part, where one is known."""
-        return self.inner.chi_square()
-
-    def observed_notes(self, sums: State) -> tuple[str, ...]:
-        """Return what the sums make worth knowing."""
-        return self.inner.observed_notes(sums)
-
-
-def some_rows(values: Array | None, chosen: HostArray) -> Any:
-    """Return some columns of (b, n, ...)."""
-    return None if values is None else namespace(values).take(values, like(chosen, values), axis=1)
