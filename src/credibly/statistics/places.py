@@ -8,6 +8,7 @@ lies below a level.
 
 from __future__ import annotations
 
+import copy
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -93,9 +94,18 @@ class PlaceTerms(LevelTerms):
         self.n, self.levels, self.reference = int(table.shape[0]), heights, heights
         self.n_cells = 2 * (int(heights.shape[0]) + 1)
 
+    tables: tuple[Array, ...] | None = None
+    """Of pools, how many ends every number of a row passes where it is the label, (n, p) for each count."""
+
+    def passed(self, labels: Labels) -> Sequence[Array]:
+        """Return how many quantiles labels passed, (b, n) for each count."""
+        if self.tables is None:
+            return self.rows.passed(labels.values)
+        return [gather(table, labels.values) for table in self.tables]
+
     def observed(self, labels: Labels) -> Array:
         """Count the labels (or their weights) by the quantiles they passed."""
-        return _counted(self.rows.passed(labels.values), self.n_cells // 2, labels.weights)
+        return _counted(self.passed(labels), self.n_cells // 2, labels.weights)
 
     def fixed(self, weights: Array | None, needs: frozenset[str]) -> State:
         """Return how many labels there are, and how many are expected between neighbouring quantiles."""
@@ -112,90 +122,60 @@ class PlaceTerms(LevelTerms):
     def wild_sums(
         self, labels: Labels, codes: HostArray, number: int, needs: frozenset[str]
     ) -> tuple[State, State]:
-        """Return the expected counts between neighbouring quantiles, and per cluster what the labels add."""
+        """Return the usual counts between neighbouring quantiles, and per cluster what labels add to them.
+
+        Of pools, the usual counts are the mean over all choices.
+        """
         weight, size = labels.row_weights(), self.n_cells // 2
-        total = np.bincount(codes, weight, minlength=number)
         expected = on_host(self.fixed(labels.weights, needs))
-        counts = []
-        for place in self.rows.passed(labels.values):
-            cells = codes * size + to_host(place)[0].astype(np.intp)
-            counts.append(np.bincount(cells, weight, minlength=number * size).reshape(number, size))
+
+        def counted(cells: HostArray, weights: HostArray) -> HostArray:
+            return np.bincount(cells.ravel(), weights, minlength=number * size).reshape(number, size)
+
+        counts = [counted(codes * size + to_host(place)[0], weight) for place in self.passed(labels)]
         if self.in_cells:
             counts = [_fitting(counts[1], counts[0], to_host(self.heights))] * 2
-        steps = expected["expected"][0] / expected["size"][0]
-        added = np.concatenate(counts, axis=1) - total[:, None] * steps
-        return State(expected, observed=expected["expected"]), State(observed=added)
+        if self.tables is None:
+            total = np.bincount(codes, weight, minlength=number)
+            usual = total[:, None] * (expected["expected"][0] / expected["size"][0])
+        else:
+            choices = [codes[:, None] * size + to_host(table) for table in self.tables]
+            p = choices[0].shape[1]
+            usual = np.concatenate([counted(cells, np.repeat(weight / p, p)) for cells in choices], axis=1)
+        added = np.concatenate(counts, axis=1) - usual
+        return State(expected, observed=usual.sum(axis=0)[None, :]), State(observed=added)
 
     def of_pool(self, pool: Pool, again: Callable[[Predictions], Any]) -> Terms:
         """Return the same counts where labels are choices from pools."""
-        return PooledPlaces(self, pool, again)
+        other = copy.copy(self)
+        other.tables = _places_in_pools(pool, again)
+        return other
 
     def of_cells(self, predictions: Quantiles, name: str) -> Terms:
         """Return the same counts where only the cells of labels are known."""
         return PlacesInCells(self, predictions, name)
 
 
-class OfPlaces(LevelTerms):
-    """The counts of `inner`, made in another way."""
-
-    def __init__(self, inner: PlaceTerms) -> None:
-        self.inner, self.levels, self.n, self.n_cells = inner, inner.levels, inner.n, inner.n_cells
-
-    def fixed(self, weights: Array | None, needs: frozenset[str]) -> State:
-        """Return the fixed sums of `inner`."""
-        return self.inner.fixed(weights, needs)
-
-    def shares(self, sums: State) -> Array:
-        """Return the shares that `inner` makes of settled counts."""
-        return self.inner.shares(sums)
-
-
-class PooledPlaces(OfPlaces):
-    """How many ends every number of a pool passes where it is the label, (n, p) for each count.
+def _places_in_pools(pool: Pool, again: Callable[[Predictions], Any]) -> tuple[Array, ...]:
+    """Return how many ends every number of a pool passes where it is the label, (n, p) for each count.
 
     Ends are draws of a given rank, so it depends only on how many draws are below (or at most) the label.
     """
-
-    def __init__(self, inner: PlaceTerms, pool: Pool, again: Callable[[Predictions], Any]) -> None:
-        super().__init__(inner)
-        n, p = pool.values.shape
-        xp = namespace(pool.values)
-        row = xp.arange(p, dtype=xp.float64, device=device(pool.values))[None, :]
-        passed = again(LeftOut(row)).rows.passed(row)
-        tables: tuple[list[Array], ...] = ([], [])
-        for rows in tiles(n, max(1, POOL_ELEMENTS // p)):
-            numbers, seen = pool.values[rows, :], pool.labels[rows, :]
-            ordered = xp.sort(numbers, axis=1)
-            for at, strict in enumerate((True, False)):
-                fewer = count_at_most(ordered, seen.T, strict=strict).T
-                itself = numbers < seen if strict else numbers <= seen
-                rank = xp.reshape(fewer - xp.astype(itself, fewer.dtype), (-1,))
-                place = xp.take(passed[at][0, :], rank)
-                tables[at].append(xp.reshape(xp.astype(place, xp.int32), numbers.shape))
-        self.tables = tuple(xp.concat(parts, axis=0) for parts in tables)
-
-    def observed(self, labels: Labels) -> Array:
-        """Count the chosen labels by the ends they pass."""
-        places = [gather(table, labels.values) for table in self.tables]
-        return _counted(places, self.n_cells // 2, labels.weights)
-
-    def wild_sums(
-        self, labels: Labels, codes: HostArray, number: int, needs: frozenset[str]
-    ) -> tuple[State, State]:
-        """Return the mean counts over all choices, and per cluster what the label adds to them."""
-        weight, size = labels.row_weights(), self.n_cells // 2
-        usual, seen = [], []
-        for table in self.tables:
-            at = to_host(table)  # (n, p)
-            cells, p = codes[:, None] * size + at, at.shape[1]
-            usual.append(np.bincount(cells.ravel(), np.repeat(weight / p, p), number * size))
-            seen.append(np.bincount(cells[:, 0], weight, number * size))
-        mean, seen_sums = (
-            np.concatenate([counts.reshape(number, size) for counts in parts], axis=1)
-            for parts in (usual, seen)
-        )
-        expected = State(on_host(self.fixed(labels.weights, needs)), observed=mean.sum(axis=0)[None, :])
-        return expected, State(observed=seen_sums - mean)
+    n, p = pool.values.shape
+    xp = namespace(pool.values)
+    row = xp.arange(p, dtype=xp.float64, device=device(pool.values))[None, :]
+    passed = again(LeftOut(row)).rows.passed(row)
+    tables: tuple[list[Array], ...] = ([], [])
+    for rows in tiles(n, max(1, POOL_ELEMENTS // p)):
+        numbers, seen = pool.values[rows, :], pool.labels[rows, :]
+        ordered = xp.sort(numbers, axis=1)
+        for at, strict in enumerate((True, False)):
+            fewer = count_at_most(ordered, seen.T, strict=strict).T
+            itself = numbers < seen if strict else numbers <= seen
+            rank = xp.reshape(fewer - xp.astype(itself, fewer.dtype), (-1,))
+            place = xp.take(passed[at][0, :], rank)
+            tables[at].append(xp.reshape(xp.astype(place, xp.int32), numbers.shape))
+    return tuple(xp.concat(parts, axis=0) for parts in tables)
 
 
 class Coded(Terms):
@@ -244,13 +224,21 @@ class InsideCells(Coded):
         return _nearest(size[:, 0] * (levels[self.high] - levels[self.low]), inside, closed)[:, None]
 
 
-class PlacesInCells(OfPlaces, Coded):
-    """Counts by the quantiles that labels passed, where only their cells are known."""
+class PlacesInCells(Coded, LevelTerms):
+    """Counts of `inner` by the quantiles that labels passed, where only their cells are known."""
 
     def __init__(self, inner: PlaceTerms, predictions: Quantiles, name: str) -> None:
-        super().__init__(inner)
+        self.inner, self.levels, self.n, self.n_cells = inner, inner.levels, inner.n, inner.n_cells
         self.heights = as_float64(predictions.levels)
         self.at = predicted_at(predictions, to_host(inner.heights), name)
+
+    def fixed(self, weights: Array | None, needs: frozenset[str]) -> State:
+        """Return the fixed sums of `inner`."""
+        return self.inner.fixed(weights, needs)
+
+    def shares(self, sums: State) -> Array:
+        """Return the shares that `inner` makes of settled counts."""
+        return self.inner.shares(sums)
 
     def nearest(self, most: Array, least: Array, levels: Array, size: Array) -> Array:
         """Return the counts between neighbouring quantiles, twice."""
