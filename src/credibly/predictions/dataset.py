@@ -129,9 +129,6 @@ class Dataset:
 
     def take(self, rows: HostArray) -> Dataset:
         """Return the rows at these places, counted from the first of these; `start` stays."""
-        if isinstance(self.labels, LabelCounts) and self.weights is None:
-            whole = dataclasses.replace(self, labels=None)
-            return dataclasses.replace(whole.take(rows), labels=self.labels[rows])
         return self._part(
             rows, lambda array, axis: namespace(array).take(array, like(rows, array), axis=axis), self.start
         )
@@ -143,13 +140,11 @@ class Dataset:
             return None if array is None else chosen(array, axis)
 
         labels, weights = self.labels, self.weights
-        if labels is not None:
-            labels, weights = (
-                dataclasses.replace(
-                    self.batch, values=part(self.batch.values, 1), weights=part(self.batch.weights, 1)
-                ),
-                None,
-            )
+        if isinstance(labels, LabelCounts) and weights is None:  # which know who gave which label
+            labels = labels[rows]
+        elif labels is not None:
+            batch, weights = self.batch, None
+            labels = dataclasses.replace(batch, values=part(batch.values, 1), weights=part(batch.weights, 1))
         return dataclasses.replace(
             self,
             predictions=self.predictions[rows],

@@ -86,16 +86,10 @@ class SlopeTerms(MomentTerms):
         terms, weight = self.on_rows(labels)
         return State({name: np.bincount(codes, weight * amount, number) for name, amount in terms.items()})
 
-    def expected_sums(self, labels: Labels, codes: HostArray, number: int) -> tuple[State, State]:
-        """Return the sums where every outcome is the usual one, and what clusters add to them."""
-        terms, weight = self.on_rows(labels)
-        x, deviation = terms["x"], weight * (terms["outcome"] - self.usual)
-        terms["outcome"], terms["both"] = np.full_like(x, self.usual), self.usual * x
-        expected = State({name: np.array([weight @ amount]) for name, amount in terms.items()})
-        varies = weight**2 * to_host(self.scatter())
-        expected |= {"scatter of outcome": varies.sum()[None], "scatter of both": (varies @ x**2)[None]}
-        each = {"outcome": deviation, "both": deviation * x}
-        return expected, State({name: np.bincount(codes, amount, number) for name, amount in each.items()})
+    def law(self, terms: dict[str, HostArray]) -> dict[str, tuple[HostArray, HostArray]]:
+        """Expect the usual outcome in every row."""
+        x, scatter = terms["x"], to_host(self.scatter())
+        return {"outcome": (0.0 * x + self.usual, scatter), "both": (self.usual * x, scatter * x**2)}
 
     def wild_state(self, expected: State, added: State, signs: HostArray) -> State:
         """Return the sums with these signs."""

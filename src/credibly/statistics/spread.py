@@ -213,8 +213,8 @@ class MomentTerms(Terms):
         """Return what labels (b, n) with means and variances (b, n) or (1, n) add to the sums."""
 
     @abstractmethod
-    def expected_sums(self, labels: Labels, codes: HostArray, number: int) -> tuple[State, State]:
-        """Return `wild_sums` of predictions that state a law."""
+    def law(self, terms: dict[str, HostArray]) -> dict[str, tuple[HostArray, HostArray]]:
+        """Return mean and variance, (n,) each, of what labels add to sums, where predictions state them."""
 
     def bins(self, variance: Array) -> Array | None:
         """Return the bin of variances (b, n) whose sums a row adds to; None where there are no bins."""
@@ -258,6 +258,19 @@ class MomentTerms(Terms):
         host = {name: to_host(amount)[0] for name, amount in every.items()}
         return {name: np.broadcast_to(amount, weight.shape) for name, amount in host.items()}, weight
 
+    def _expected_sums(self, labels: Labels, codes: HostArray, number: int) -> tuple[State, State]:
+        """Return `wild_sums` of predictions that state a law."""
+        (terms, weight), bins = self.on_rows(labels), self.bins(self.stated[1])
+        cell = np.zeros(weight.shape, np.intp) if bins is None else to_host(bins)[0]
+        expected, added = on_host(self._sums(labels)), State()
+        for name, (usual, scatter) in self.law(terms).items():
+            place, deviation = codes * self.n_cells + cell, weight * (terms[name] - usual)
+            sums = np.bincount(place, deviation, number * self.n_cells)
+            expected[name] = np.bincount(cell, weight * usual, self.n_cells)
+            expected[f"scatter of {name}"] = (weight**2 @ scatter)[None]
+            added[name] = sums if bins is None else sums.reshape(number, -1)
+        return expected, added
+
     def why_infinite(self, labels: Labels) -> tuple[str, str, str]:
         """Say in how many pools some number would add something infinite."""
         finite = [np.isfinite(amounts) for amounts in self._of_choices().values()]
@@ -279,7 +292,7 @@ class MomentTerms(Terms):
         whatever the pool is, and however rows of a cluster depend on each other.
         """
         if self.pool is None:
-            return self.expected_sums(labels, codes, number)
+            return self._expected_sums(labels, codes, number)
         (n, p), bins, size = self.pool.values.shape, self.bins(self.stated[1]), self.n_cells
         at = size * np.arange(n)[:, None] + (np.zeros((n, p), np.intp) if bins is None else to_host(bins))
         weight = labels.row_weights()
@@ -336,20 +349,10 @@ class SpreadTerms(MomentTerms):
             terms["stated"] = xp.where(variance > _TINY, variance, 0.0 * variance)
         return terms
 
-    def expected_sums(self, labels: Labels, codes: HostArray, number: int) -> tuple[State, State]:
-        """Return what the stated variances expect, and what squares add to it, (number, bins)."""
-        expected = on_host(self._sums(labels))
-        mean, variance, bins = (to_host(array)[0] for array in (*self.stated, self.own_bins))
-        place, weight = codes * self.n_cells + bins, labels.row_weights()
-        deviation = weight * ((to_host(labels.values)[0] - mean) ** 2 - variance)
-        observed, z = (
-            np.bincount(place, amount, minlength=number * self.n_cells).reshape(number, self.n_cells)
-            for amount in (deviation, deviation / variance)
-        )
-        expected["observed"], expected["z"] = expected["stated"], expected["size"]
-        varies = weight**2 * to_host(scatter_of_squares(self.predictions))
-        expected |= {"scatter of z": varies.sum()[None], "scatter of observed": (varies @ variance**2)[None]}
-        return expected, State(observed=observed, z=z)
+    def law(self, terms: dict[str, HostArray]) -> dict[str, tuple[HostArray, HostArray]]:
+        """Expect squares to be as large as the stated variances."""
+        variance, scatter = terms["stated"], to_host(scatter_of_squares(self.predictions))
+        return {"observed": (variance, scatter * variance**2), "z": (terms["size"], scatter)}
 
     def widened_states(self, expected: State, added: State) -> tuple[State, State]:
         """Widen what clusters add to squares beyond what they add to stated variances and sizes.

@@ -143,10 +143,10 @@ def average_gaps(rows: Rows, level: float = 0.95) -> tuple[Certificate, ...]:
         {},
         gap.notes,
         largest_change=gap.largest_change,
+        hits=None if rows.clusters is not None else round(events),
+        confidence=None if rows.clusters is not None else stated / rows.n,
         is_mean=True,
     )
-    if rows.clusters is None:
-        error = dataclasses.replace(error, hits=round(events), confidence=stated / rows.n)
     return error, gap
 
 
