@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Hashable, Sequence
 from functools import cached_property
 from typing import Any, ClassVar, Self
 
@@ -17,6 +18,7 @@ from credibly._arrays.namespace import (
     is_numpy,
     namespace,
     on_accelerator,
+    to_host,
 )
 from credibly._arrays.sums import count_cells, group_sums, indicator, sums_in_order, sums_of_rows
 from credibly.predictions import Classes, Counts, Labels
@@ -26,6 +28,7 @@ from credibly.statistics.terms import Terms
 
 _IN_CACHE = 3 * 2**18  # entries up to which a product with an indicator beats adding up row by row
 _ROWS_PER_CELL = 2**10  # from which on hits are counted cell by cell
+_MANY_VECTORS = 32  # of labels, from which on it pays to find the cells that several terms have in common
 
 
 class Events(Terms):
@@ -43,7 +46,7 @@ class Events(Terms):
         With one event per row: the class that the label must be. Otherwise column c is "the label is c".
     """
 
-    of_parts: ClassVar[tuple[str, ...]] = ("_known", "ends", "_indicator", "_in_order")
+    of_parts: ClassVar[tuple[str, ...]] = ("_known", "ends", "_indicator", "_in_order", "shared", "_common")
 
     def __init__(
         self, chance: Array, cell: Array | None = None, n_cells: int = 1, event: Array | None = None
@@ -111,6 +114,55 @@ class Events(Terms):
     def is_lean(self) -> bool:
         """Whether a kernel counts events."""
         return label_kernels.usable(self.reference)
+
+    @cached_property
+    def shared(self) -> Hashable:
+        """Equal for the same events of rows on the host, which one look at the labels counts."""
+        if self.part is not None or not is_numpy(self.chance) or (self.event is None and self.cell is None):
+            return None
+        return Events, self.n, None if self.event is None else hash(to_host(self.event).tobytes())
+
+    def observed_with(self, others: Sequence[Events], labels: Labels) -> list[Array]:
+        """Sum the events per cell of all, by counting in the cells they have in common."""
+        plain = isinstance(labels, Classes) and labels.weights is None and len(labels) >= _MANY_VECTORS
+        common = self._common_cells(others) if plain and others else None
+        if common is None:
+            return super().observed_with(others, labels)
+        finest, cells = common
+        counts = finest.observed(labels)
+        return [
+            sums_of_rows(counts, cell, terms.n_cells)
+            for cell, terms in zip(cells, (self, *others), strict=True)
+        ]
+
+    def _common_cells(self, others: Sequence[Events]) -> tuple[Events, list[HostArray]] | None:
+        """Return these events in the finest cells, and the cell of each terms that these lie in.
+
+        None where nearly every row would have a cell of its own.
+        """
+        known = self.__dict__.get("_common")
+        if known is None or known[0] != tuple(others):
+            known = self.__dict__["_common"] = tuple(others), self._refined((self, *others))
+        return known[1]
+
+    def _refined(self, every: Sequence[Events]) -> tuple[Events, list[HostArray]] | None:
+        cells = [np.zeros((self.n, 1), np.intp) if terms.cell is None else terms.cell for terms in every]
+        finest, number = np.zeros_like(cells[0]), 1
+        for terms, cell in zip(every, cells, strict=True):
+            pairs = finest * terms.n_cells + cell
+            present = np.flatnonzero(np.bincount(pairs.ravel()))
+            number = len(present)
+            rank = np.empty(present[-1] + 1, dtype=np.intp)
+            rank[present] = np.arange(number)
+            finest = rank[pairs]
+        if 2 * number > self.n:
+            return None
+        of_finest = []
+        for cell in cells:
+            place = np.empty(number, dtype=np.intp)
+            place[finest.ravel()] = np.broadcast_to(cell, finest.shape).ravel()
+            of_finest.append(place)
+        return Events(self.chance, finest, number, self.event), of_finest
 
     def added(self, labels: Labels) -> Array:
         """Return 1 where the event happened, or the share of raters who saw it, (b, n, m)."""

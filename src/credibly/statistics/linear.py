@@ -173,8 +173,13 @@ class Linear(Bound):
     @property
     def shared(self) -> Hashable:
         """Equal where terms look labels up together, or where the sums are the same."""
-        kind = type(self.terms)
-        return self.terms.shared or (self.statistic.identity, kind.sums, kind.observed)
+        kind, common = type(self.terms), self._looked_up_with
+        return (self.statistic.identity, kind.sums, kind.observed) if common is None else common
+
+    @property
+    def _looked_up_with(self) -> Hashable:
+        """What terms have in common that look labels up together; squares are summed by themselves."""
+        return None if "square" in self.needs else self.terms.shared
 
     @property
     def is_lean(self) -> bool:
@@ -183,7 +188,7 @@ class Linear(Bound):
 
     def states_with(self, others: Sequence[Any], labels: Labels) -> list[State]:
         """Return the sums of all; equal ones are taken once."""
-        if self.terms.shared is None:
+        if not others or self._looked_up_with is None:
             return [self.state(labels)] * (1 + len(others))
         observed = self.terms.observed_with([other.terms for other in others], labels)
         return [

@@ -17,7 +17,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from functools import cached_property, partial
 from typing import Any, ClassVar
 
@@ -86,7 +86,12 @@ class TabledLosses(Losses):
         super().__init__(loss, predictions._leading)
         self.labels = observed.values
         self.table = LossTable(predictions, statistic.loss_but_constant, statistic.loss_on_grid)
-        self.shared = TabledLosses, id(predictions)
+        self.predictions = predictions
+
+    @property
+    def shared(self) -> Hashable:
+        """Equal for tables of the same predictions, whose nodes are the same."""
+        return TabledLosses, id(self.predictions)
 
     def _are_observed(self, labels: Labels) -> bool:
         return len(labels) == 1 and bool(namespace(self.labels).all(labels.values == self.labels))

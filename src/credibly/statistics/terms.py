@@ -233,8 +233,10 @@ class Terms(ABC):
         """Return terms that rank `observed` and so many more label vectors alike: these, or faster ones."""
         return self
 
-    shared: Hashable = None
-    """Equal for terms of the same predictions that look labels up together; None: by themselves."""
+    @property
+    def shared(self) -> Hashable:
+        """Equal for terms of the same predictions that look labels up together; None: by themselves."""
+        return None
 
     def observed_with(self, others: Sequence[Any], labels: Labels) -> list[Array]:
         """Return what labels add to these terms and to others with an equal `shared`, (b, cells) each."""

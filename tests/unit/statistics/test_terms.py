@@ -120,3 +120,47 @@ def test_many_rows_in_few_cells_are_counted_as_single_rows_are() -> None:
     assert "_in_order" in vars(ready)
     assert ready.observed(Classes(hits, 2)).tolist() == plain.tolist()
     assert plain.tolist() == [np.bincount(part, row).tolist() for row in hits]
+
+
+def counted_together(of_events: list[Events], labels: Classes, monkeypatch: pytest.MonkeyPatch) -> int:
+    """Require that sums taken together are those of each alone; return how often labels were looked at."""
+    looks = []
+    observed = Events.observed
+
+    def watched(terms: Events, labels: Any) -> Any:
+        looks.append(terms)
+        return observed(terms, labels)
+
+    expected = [observed(terms, labels) for terms in of_events]
+    with monkeypatch.context() as patched:
+        patched.setattr(Events, "observed", watched)
+        first, *others = of_events
+        found = first.observed_with(others, labels)
+    for sums, plain in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(sums, plain)
+    return len(looks)
+
+
+def test_events_of_the_same_labels_are_counted_in_their_common_cells(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(1)
+    labels = Classes(rng.integers(K, size=(40, N)).astype(np.uint8), K)
+    by_width = np.digitize(PROBS, [0.3, 0.6]) + 3 * np.arange(K)
+    by_mass = (np.median(PROBS, axis=0) < PROBS) + 2 * np.arange(K)
+    classes = [Events(PROBS, by_width, 3 * K), Events(PROBS, by_mass, 2 * K)]
+    top, sure = PROBS.argmax(axis=1).astype(np.uint8), PROBS.max(axis=1)
+    hits = [
+        Events(sure, event=top),
+        Events(sure, np.digitize(sure, [0.5, 0.7]), 3, top.copy()),
+        Events(sure, top.astype(np.intp), K, top),
+    ]
+    for together in (classes, hits):
+        assert len({terms.shared for terms in together}) == 1
+        assert counted_together(together, labels, monkeypatch) == 1
+    assert classes[0].shared != hits[0].shared
+    assert hits[0].shared != Events(sure, event=1 - top % 2).shared
+    assert classes[0].split(PART, PARTS).shared is None
+    weighted = Classes(labels.values, K, weights=rng.random((1, N)))
+    assert counted_together(hits, weighted, monkeypatch) == 3
+    assert counted_together(hits, Classes(labels.values[:3], K), monkeypatch) == 3
+    own = [Events(sure, np.arange(N), N, top), hits[1]]  # every row a cell of its own
+    assert counted_together(own, labels, monkeypatch) == 2

@@ -234,6 +234,8 @@ def as_replicates_see(
 
 def sharing_work(jobs: Sequence[Job]) -> list[list[Job]]:
     """Return jobs, those side by side whose statistics share work on the same labels."""
+    if len(jobs) < 2:
+        return [[job] for job in jobs]
     alike: dict[Hashable, list[Job]] = {}
     for job in jobs:
         shared = job.bound.shared
