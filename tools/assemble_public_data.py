@@ -112,13 +112,13 @@ def uci(name: str) -> Callable[[Path], Arrays]:
     """Return what reads the text files of one regression set with its splits."""
 
     def make(folder: Path) -> Arrays:
-        held = folder / "UCI_Datasets" / name / "data"
+        values = folder / "UCI_Datasets" / name / "data"
 
         def numbers(file: str) -> np.ndarray:
-            return np.loadtxt(held / f"{file}.txt").astype(np.int64)
+            return np.loadtxt(values / f"{file}.txt").astype(np.int64)
 
         arrays = {
-            "data": np.loadtxt(held / "data.txt"),
+            "data": np.loadtxt(values / "data.txt"),
             "features": numbers("index_features"),
             "target": numbers("index_target"),
         }

@@ -85,8 +85,8 @@ def _parameters_stand_elsewhere(value: type, doc: ClassDoc) -> bool:
         name for one in (doc, *bases) for entry in one["Attributes"] for name in entry.name.split(", ")
     }
     written = {name for entry in doc["Parameters"] for name in entry.name.split(", ")}
-    given = {name for name in inspect.signature(value).parameters if not name.startswith("_")}
-    return given <= attributes or given <= written  # what is private is not for users
+    names = {name for name in inspect.signature(value).parameters if not name.startswith("_")}
+    return names <= attributes or names <= written  # what is private is not for users
 
 
 if __name__ == "__main__":

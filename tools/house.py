@@ -93,11 +93,11 @@ def documented_parameters(package: str) -> int:
     """Count the entries `name : type` in the docstrings of a package, as they are once it is imported."""
     found = 0
     for module in surface.modules(importlib.import_module(package)):
-        own = [
+        values = [
             value for value in vars(module).values() if getattr(value, "__module__", None) == module.__name__
         ]
-        inside = [member for value in own if inspect.isclass(value) for member in vars(value).values()]
-        for value in (module, *own, *inside):
+        inside = [member for value in values if inspect.isclass(value) for member in vars(value).values()]
+        for value in (module, *values, *inside):
             found += len(_PARAMETER.findall(_text(value)))
     return found
 

@@ -141,18 +141,18 @@ def main(arguments: list[str]) -> int:
 def pages() -> dict[Path, str]:
     """Return every page that is made from the results, by its path."""
     order = list(studies())
-    found = [json.loads(path.read_text(encoding="utf-8")) for path in RESULTS.glob("*/result.json")]
-    found.sort(key=lambda result: order.index(result["name"]))
+    records = [json.loads(path.read_text(encoding="utf-8")) for path in RESULTS.glob("*/result.json")]
+    records.sort(key=lambda result: order.index(result["name"]))
     rows = {
         key: entries(
-            Claim(**claim) for result in found if _paper(result) == key for claim in result["claims"]
+            Claim(**claim) for result in records if _paper(result) == key for claim in result["claims"]
         )
         for key in PAPERS
     }
     folder = ROOT / "studies" / "pages"
     tables = {
         folder / f"{key.lower()}-claims.md": _claims_page(
-            key, row, [one for one in found if _paper(one) == key]
+            key, row, [record for record in records if _paper(record) == key]
         )
         for key, row in rows.items()
     }

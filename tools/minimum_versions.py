@@ -36,7 +36,7 @@ def main() -> None:
     optional = project["optional-dependencies"]
     wanted = list(project["dependencies"])
     for extra in arguments.extras:
-        wanted += [one for one in optional[extra] if not one.startswith("credibly[")]
+        wanted += [text for text in optional[extra] if not text.startswith("credibly[")]
     print(*map(minimum, wanted), sep="\n")
     if arguments.test_tools:
         tools = [one for one in optional["dev"] if re.split("[>=[]", one)[0] in TEST_TOOLS]

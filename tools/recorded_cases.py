@@ -143,8 +143,8 @@ def statistics() -> Iterator[Case]:
                 )
                 yield from over(name, Given(kind, seen), places)
                 yield from over(name, Given(kind, seen, ("sample_weight",)), ROWS)
-            for own in settings:
-                yield from over(name, Given(one, labels[0]), ROWS, **own)
+            for arguments in settings:
+                yield from over(name, Given(one, labels[0]), ROWS, **arguments)
     for name in {**STATISTICS, **REAL_STATISTICS}:
         yield f"registered/{name}", functools.partial(registered, name)
         yield f"RunningStatistic/{name}", functools.partial(running, name)
@@ -164,13 +164,15 @@ def statistics() -> Iterator[Case]:
 
 def registered(name: str) -> dict[str, Any]:
     """Return what a statistic declares about itself."""
-    one = cr.registered()[name]
-    traits = {field: getattr(one.traits, field) for field in ("reduction", "tail", "range", "differentiable")}
+    statistic = cr.registered()[name]
+    traits = {
+        field: getattr(statistic.traits, field) for field in ("reduction", "tail", "range", "differentiable")
+    }
     return {
-        "settings": one.settings(),
-        "reference": one.reference,
+        "settings": statistic.settings(),
+        "reference": statistic.reference,
         **traits,
-        "labels": sorted(one.traits.labels),
+        "labels": sorted(statistic.traits.labels),
     }
 
 
@@ -860,9 +862,9 @@ RESAMPLING = ("evaluate", "test", "check", "compare", "calibrate")
 def commands() -> Iterator[Case]:
     """Yield verbs of the command line with JSON, and two as tables."""
     for line in COMMANDS:
-        given = line.split()
-        few = FEW_WORDS if given[0] in RESAMPLING else []
-        yield f"credibly/{line}", functools.partial(command, [*given, *few, "--json"])
+        arguments = line.split()
+        few = FEW_WORDS if arguments[0] in RESAMPLING else []
+        yield f"credibly/{line}", functools.partial(command, [*arguments, *few, "--json"])
     for line in ("evaluate point.npz", "check members.npz", "compare members.npz point.npz"):
         yield f"credibly/{line} (table)", functools.partial(command, [*line.split(), *FEW_WORDS])
 

@@ -271,12 +271,12 @@ def in_files(given: Given) -> Call:
     folder = Path("-".join(filter(None, ("shards", given.kind, given.labels, *given.beside))))
     folder.mkdir(exist_ok=True)
     for place, rows in enumerate([slice(0, 50), slice(50, N)]):
-        own = {name: values[rows] for name, values in beside.items()}
+        settings = {name: values[rows] for name, values in beside.items()}
         cr.save(
             folder / f"{place}.npz",
             predictions[rows],
             *(label[rows] for label in labels),
-            **own,
+            **settings,
             overwrite=True,
         )
     return (cr.scan(f"{folder}/*.npz", engine="serial"),), {}

@@ -25,10 +25,10 @@ def costs(results: Path) -> list[Cost]:
     """Return the tests of a run, dearest first."""
     found = []
     for case in ET.parse(results).getroot().iter("testcase"):
-        given = {each.get("name"): each.get("value", "") for each in case.iter("property")}
-        if "cpu" in given:
+        values = {each.get("name"): each.get("value", "") for each in case.iter("property")}
+        if "cpu" in values:
             name = f"{case.get('classname', '')}::{case.get('name', '')}"
-            found.append(Cost(float(given["cpu"]), name, given["quick"] == "yes"))
+            found.append(Cost(float(values["cpu"]), name, values["quick"] == "yes"))
     return sorted(found, reverse=True)
 
 

@@ -178,7 +178,7 @@ def summarise(machine: Machine, line: str, heading: str) -> None:
     FOLDER.mkdir(parents=True, exist_ok=True)
     (FOLDER / f"{machine.name}.row").write_text(line + "\n", encoding="utf-8")
     kept = [FOLDER / f"{one.name}.row" for one in MACHINES]
-    rows = [one.read_text(encoding="utf-8") for one in kept if one.exists()]
+    rows = [path.read_text(encoding="utf-8") for path in kept if path.exists()]
     (FOLDER / "summary.md").write_text(f"{heading}\n{TABLE}\n" + "".join(rows), encoding="utf-8")
 
 

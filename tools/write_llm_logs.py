@@ -60,7 +60,7 @@ def write_harness(folder: Path) -> Path:
         def generate_until(self, requests, **_):
             raise NotImplementedError
 
-    rows = [{**one, "choices": list(LETTERS)} for one in asked]
+    rows = [{**settings, "choices": list(LETTERS)} for settings in asked]
     datasets.Dataset.from_list(rows).to_json(folder / "toy.jsonl")
     (folder / "toy.yaml").write_text(
         f"""task: toy

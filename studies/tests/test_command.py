@@ -60,8 +60,8 @@ def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
     """Leave figures empty, which take most of the time of so small a study."""
     real = power.power_findings
 
-    def without(*given: Any) -> Findings:
-        found = real(*given)
+    def without(*arguments: Any) -> Findings:
+        found = real(*arguments)
         return dataclasses.replace(found, drawings=dict.fromkeys(found.drawings, lambda: None))
 
     monkeypatch.setattr(power, "power_findings", without)

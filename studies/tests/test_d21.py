@@ -277,9 +277,11 @@ def test_the_printed_loss_subtracts_the_variance_of_the_observation() -> None:
     for c in range(3):
         bins = np.minimum((probs[:, c] * 3).astype(int), 2)
         for b in range(3):
-            own, z = mu[bins == b, c], probs[bins == b, c]
-            if own.size > 1:  # D21 eq. 13
-                loss[c] += own.size / 40 * ((own.mean() - z.mean()) ** 2 - own.var() / (own.size - 1))
+            values, z = mu[bins == b, c], probs[bins == b, c]
+            if values.size > 1:  # D21 eq. 13
+                loss[c] += (
+                    values.size / 40 * ((values.mean() - z.mean()) ** 2 - values.var() / (values.size - 1))
+                )
     assert parts.per_class.calibration.value == pytest.approx(loss, abs=1e-14)
     assert parts.calibration.value == pytest.approx(loss.sum(), abs=1e-14)
     assert parts.dispersion.value == pytest.approx(parts.epistemic.value - loss.sum(), abs=1e-14)
@@ -292,7 +294,7 @@ def test_printed_losses_leave_out_single_raters_and_follow_weights() -> None:
     weight = np.linspace(0.0, 2.0, 40)
     with pytest.warns(UserWarning, match="fewer than 2 raters"):
         parts = d21.decompose_loss(probs, cr.LabelCounts(counts), n_bins=1, sample_weight=weight)
-    mu, own = counts / counts.sum(axis=1, keepdims=True), slice(5, None)
+    mu, rows = counts / counts.sum(axis=1, keepdims=True), slice(5, None)
 
     def printed(some: slice) -> float:
         w, total = weight[some], 0.0
@@ -303,7 +305,7 @@ def test_printed_losses_leave_out_single_raters_and_follow_weights() -> None:
             total += (products.sum() - np.trace(products)) / (pairs.sum() - np.trace(pairs))
         return total
 
-    assert parts.calibration.value == pytest.approx(printed(own), abs=1e-14)
+    assert parts.calibration.value == pytest.approx(printed(rows), abs=1e-14)
     assert parts.all_rows["calibration"].value == pytest.approx(printed(slice(None)), abs=1e-14)
 
 

@@ -149,9 +149,9 @@ def cuda():
 def test_networks_train_on_cuda(cuda) -> None:
     sample = BinaryWorld("H0,2").draw(200, rng=4)
     learner = NeuralLearner(max_epochs=60)
-    given = {"split": 0.5, "refit": False, "n_resamples": 99, "rng": 0}
+    settings = {"split": 0.5, "refit": False, "n_resamples": 99, "rng": 0}
     here = cr.hypotests.weights_test(
-        sample.predictions, sample.labels, features=sample.features, learner=learner, **given
+        sample.predictions, sample.labels, features=sample.features, learner=learner, **settings
     )
     onto = {"dtype": cuda.float64, "device": "cuda"}
     there = cr.hypotests.weights_test(
@@ -159,7 +159,7 @@ def test_networks_train_on_cuda(cuda) -> None:
         cuda.tensor(sample.labels, device="cuda"),
         features=cuda.tensor(sample.features, **onto),
         learner=learner,
-        **given,
+        **settings,
     )
     # sums have another order there, and 60 steps of Adam pass rounding on
     np.testing.assert_allclose(there.details.weights, here.details.weights, atol=1e-3)

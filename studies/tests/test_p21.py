@@ -244,10 +244,10 @@ def test_corruptions_stay_images_and_grow(kind: str) -> None:
         for severity in (1, 3, 5)
     ]
     assert far == sorted(far)
-    found = corrupted(pixels, kind, 5, np.random.default_rng(1))
-    assert found.shape == (20, 64)
-    assert found.min() >= 0
-    assert found.max() <= 1
+    values = corrupted(pixels, kind, 5, np.random.default_rng(1))
+    assert values.shape == (20, 64)
+    assert values.min() >= 0
+    assert values.max() <= 1
 
 
 def test_a_blur_mixes_pixels_not_images() -> None:

@@ -25,10 +25,10 @@ def fitted(seed: int = 0, **more: object) -> tuple[np.ndarray, np.ndarray, objec
 def test_every_network_learns_the_data_of_its_group() -> None:
     x, y, layers = fitted()
     for group in range(2):
-        own = outputs_of(networks_of(layers, group, 3), x[group])[..., 0]
-        assert own.shape == (3, 50)
-        assert np.abs(own - y[group]).mean() < 0.1  # the data spread by 0.5 and 1
-        assert np.abs(own[0] - own[1]).max() > 1e-4  # members start from different weights
+        values = outputs_of(networks_of(layers, group, 3), x[group])[..., 0]
+        assert values.shape == (3, 50)
+        assert np.abs(values - y[group]).mean() < 0.1  # the data spread by 0.5 and 1
+        assert np.abs(values[0] - values[1]).max() > 1e-4  # members start from different weights
 
 
 @pytest.mark.slow
@@ -55,12 +55,12 @@ def test_a_mask_is_one_for_all_instances_or_one_for_each() -> None:
     _, _, layers = fitted()
     one = repeated(networks_of(layers, 0, 1), 200)
     generator = np.random.default_rng(0)
-    (shared,), (own,) = masks(one, 0.25, generator), masks(one, 0.25, generator, 7)
+    (shared,), (values,) = masks(one, 0.25, generator), masks(one, 0.25, generator, 7)
     assert shared.shape == (200, 1, 8)
-    assert own.shape == (200, 7, 8)
+    assert values.shape == (200, 7, 8)
     assert set(np.unique(shared)) == {0.0, 1 / 0.75}
-    assert own.mean() == pytest.approx(1.0, abs=0.03)  # kept units are scaled up
-    assert (own[0, 0] != own[0, 1:]).any()
+    assert values.mean() == pytest.approx(1.0, abs=0.03)  # kept units are scaled up
+    assert (values[0, 0] != values[0, 1:]).any()
 
 
 @pytest.mark.slow

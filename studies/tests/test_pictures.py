@@ -56,8 +56,8 @@ def test_debiasing_against_raters() -> None:
     assert raters == [2, 5]
     assert plugin.tolist() == [few[2].plugin.epistemic.value, few[5].plugin.epistemic.value]
     assert (low[0], high[0]) == few[2].epistemic.interval()
-    held = ((low <= whole.epistemic.value) & (whole.epistemic.value <= high)).sum()
-    assert f"in {held} of 2 cases; with 2 raters the plug-in gives" in picture.finding
+    covered = ((low <= whole.epistemic.value) & (whole.epistemic.value <= high)).sum()
+    assert f"in {covered} of 2 cases; with 2 raters the plug-in gives" in picture.finding
     ax = picture.draw()
     assert [text.get_text() for text in ax.get_xticklabels()] == ["2", "5"]
     small = picture.draw(Figure().add_subplot(), small=True)

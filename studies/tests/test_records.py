@@ -25,12 +25,12 @@ def test_the_pages_are_what_the_results_give() -> None:
 
 def recorded_claims(paper: str) -> list[Claim]:
     folder = ROOT / "studies" / "results"
-    found = [
+    records = [
         json.loads((folder / name / "result.json").read_text(encoding="utf-8"))
         for name in studies()
         if name.startswith(paper.lower())
     ]
-    return [Claim(**claim) for one in found for claim in one["claims"]]
+    return [Claim(**claim) for record in records for claim in record["claims"]]
 
 
 @pytest.mark.parametrize("paper", ["M23", "J25", "C25", "D21", "P21"])

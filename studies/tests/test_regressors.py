@@ -58,8 +58,8 @@ def test_the_pinball_loss_is_least_at_the_quantile() -> None:
     ]
     assert losses[0] < min(losses[1:])
     # (y - q) level above, (q - y) (1 - level) below: level 0.2, y = 1 and 0 at q = 0.5
-    one = pinball_loss(torch.tensor([[0.5], [0.5]]), torch.tensor([[1.0, 0.2], [0.0, 0.2]]))
-    assert one.tolist() == pytest.approx([0.1, 0.4])
+    values = pinball_loss(torch.tensor([[0.5], [0.5]]), torch.tensor([[1.0, 0.2], [0.0, 0.2]]))
+    assert values.tolist() == pytest.approx([0.1, 0.4])
 
 
 @pytest.fixture(scope="module")

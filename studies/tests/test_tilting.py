@@ -44,9 +44,9 @@ def test_members_may_change_places(with_features: bool) -> None:
     two = cr.hypotests.weights_test(probs[:, order], world.labels, features=features, **settings)
     np.testing.assert_allclose(two.details.weights, result.details.weights[:, order], atol=1e-6)
     some = world.features[:9] if with_features else None
-    found = result.details.combine(probs[:9], features=some)
+    predictions = result.details.combine(probs[:9], features=some)
     again = two.details.combine(probs[:9, order], features=some)
-    np.testing.assert_allclose(again.probs, found.probs, atol=1e-6)
+    np.testing.assert_allclose(again.probs, predictions.probs, atol=1e-6)
     assert two.pvalue == result.pvalue
 
 
@@ -58,8 +58,8 @@ def test_one_seed_one_pvalue_on_torch() -> None:
     learner = TiltingLearner(penalties=(np.inf, 1.0))
     settings = {"learner": learner, "refit": True, "cv": 2, "n_resamples": 4, "rng": 7}
     host = cr.hypotests.weights_test(probs, labels, features=features, **settings)
-    given = (torch.asarray(one) for one in (probs, labels))
-    there = cr.hypotests.weights_test(*given, features=torch.asarray(features), **settings)
+    arguments = (torch.asarray(one) for one in (probs, labels))
+    there = cr.hypotests.weights_test(*arguments, features=torch.asarray(features), **settings)
     assert there.pvalue == host.pvalue
     np.testing.assert_allclose(there.details.weights, host.details.weights, atol=1e-6)
 

@@ -18,10 +18,10 @@ def doubled(name: str, seeds: list[int]) -> list[dict[str, Any]]:
     return [{"name": name, "seed": seed, "value": 2 * seed} for seed in seeds]
 
 
-def asked(folder: Path, *given: str) -> argparse.Namespace:
+def asked(folder: Path, *arguments: str) -> argparse.Namespace:
     parser = argparse.ArgumentParser()
     board_runs.add_arguments(parser, "x.jsonl", "x.md")
-    return parser.parse_args(["--state", str(folder / "one.jsonl"), *given])
+    return parser.parse_args(["--state", str(folder / "one.jsonl"), *arguments])
 
 
 def test_parts_are_all_tasks_once() -> None:

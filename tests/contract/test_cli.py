@@ -147,9 +147,9 @@ OPTIONS: dict[str, tuple[str, ...]] = {
 
 def run(*words: object, **settings: Any) -> subprocess.CompletedProcess[str]:
     """Run ``python -m credibly``; stdout, stderr and environment can be given."""
-    given = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "env": ENVIRONMENT, **settings}
+    arguments = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "env": ENVIRONMENT, **settings}
     command = [sys.executable, "-m", "credibly", *map(str, words)]
-    return subprocess.run(command, text=True, timeout=60, check=False, **given)
+    return subprocess.run(command, text=True, timeout=60, check=False, **arguments)
 
 
 @pytest.fixture

@@ -57,7 +57,7 @@ def test_names_do_not_load(name: str, loaded: dict[str, list[str]]) -> None:
 
 def test_import_alone_loads_nothing_that_computes(loaded: dict[str, list[str]]) -> None:
     assert "credibly" in loaded["import"]
-    assert [one for one in loaded["import"] if one.startswith(("numpy", "credibly."))] == []
+    assert [text for text in loaded["import"] if text.startswith(("numpy", "credibly."))] == []
 
 
 def test_a_name_loads_what_it_needs_only(loaded: dict[str, list[str]]) -> None:

@@ -20,17 +20,22 @@ def documented() -> dict[str, str]:
 
 
 def takes_counts() -> set[str]:
-    return {name for name, one in cr.statistics.registered().items() if "counts" in one.traits.labels}
+    return {
+        name for name, statistic in cr.statistics.registered().items() if "counts" in statistic.traits.labels
+    }
 
 
 def test_the_table_lists_every_statistic_for_classes_and_every_test() -> None:
-    classes = {name for name, one in cr.statistics.registered().items() if "classes" in one.traits.labels}
+    classes = {
+        name for name, statistic in cr.statistics.registered().items() if "classes" in statistic.traits.labels
+    }
     tests = {name for name in cr.__all__ if name.endswith("_test")}
     assert classes | tests <= set(documented())
 
 
 @pytest.mark.parametrize(
-    "name", [name for name, one in cr.statistics.registered().items() if "classes" in one.traits.labels]
+    "name",
+    [name for name, statistic in cr.statistics.registered().items() if "classes" in statistic.traits.labels],
 )
 def test_the_table_is_what_the_statistic_does(name: str) -> None:
     probs, counts = np.array([[0.7, 0.3], [0.4, 0.6]]), cr.LabelCounts([[2, 1], [0, 3]])

@@ -150,16 +150,21 @@ def found(kind: str, name: str, members: Literal["weighted", "repeated", "equal"
     }
 
 
-def same(own: Any, other: Any, close: float) -> bool:
+def same(predictions: Any, other: Any, close: float) -> bool:
     """Tell whether two facts agree; what there is per member is repeated first."""
-    if not isinstance(own, np.ndarray):
-        return own == other or bool(own == pytest.approx(other, rel=100 * close, abs=close, nan_ok=True))
-    for axis in range(own.ndim):
-        if own.ndim == other.ndim and (own.shape[axis], other.shape[axis]) == (len(WEIGHTS), len(AGAIN)):
-            own = own.take(AGAIN, axis=axis)
-    if own.shape != other.shape or own.dtype.kind not in "fiub":
-        return own.shape == other.shape and bool((own == other).all())
-    return bool(np.allclose(own, other, rtol=100 * close, atol=close, equal_nan=True))
+    if not isinstance(predictions, np.ndarray):
+        return predictions == other or bool(
+            predictions == pytest.approx(other, rel=100 * close, abs=close, nan_ok=True)
+        )
+    for axis in range(predictions.ndim):
+        if predictions.ndim == other.ndim and (predictions.shape[axis], other.shape[axis]) == (
+            len(WEIGHTS),
+            len(AGAIN),
+        ):
+            predictions = predictions.take(AGAIN, axis=axis)
+    if predictions.shape != other.shape or predictions.dtype.kind not in "fiub":
+        return predictions.shape == other.shape and bool((predictions == other).all())
+    return bool(np.allclose(predictions, other, rtol=100 * close, atol=close, equal_nan=True))
 
 
 def differing(own: dict[str, Any], other: dict[str, Any], close: float = 1e-9) -> list[str]:
@@ -278,7 +283,7 @@ def test_weights_of_a_dask_array() -> None:
     dask = pytest.importorskip("dask.array")
     whole = cr.brier(ensemble(np.asarray, True), cases.LABELS).value
     members, labels = (
-        dask.from_array(one, chunks=(12, *one.shape[1:])) for one in (cases.MEMBERS, cases.LABELS)
+        dask.from_array(values, chunks=(12, *values.shape[1:])) for values in (cases.MEMBERS, cases.LABELS)
     )
     rows = cr.scan(members, labels, member_axis=1, member_weights=WEIGHTS.tolist())
     assert cr.brier(rows).value == pytest.approx(whole, rel=1e-12)

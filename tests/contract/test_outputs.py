@@ -38,5 +38,5 @@ def test_pictures_are_there_and_have_words(page: Path) -> None:
         assert "<svg" in picture
         assert "http://example" not in picture
         assert len(picture) < 150_000
-    held = {path.name for path in (page.parent / "pictures").glob(f"{page.stem}-*.svg")}
-    assert held == {Path(one["path"]).name for one in found}
+    names = {path.name for path in (page.parent / "pictures").glob(f"{page.stem}-*.svg")}
+    assert names == {Path(one["path"]).name for one in found}

@@ -28,7 +28,7 @@ READERS = ("svg.py", "html_parts.py", "drawing.py", "label_reading.py", "lattice
 
 def test_a_model_may_be_called_trade_off() -> None:
     data = {"trade-off": demo("ensemble").rows(slice(0, 60)), "single": demo("single").rows(slice(0, 60))}
-    models = {name: one.predictions for name, one in data.items()}
+    models = {name: dataset.predictions for name, dataset in data.items()}
     comparison = cr.compare(models, data["single"].labels, n_resamples=100)
     assert any("trade-off" in one for one in comparison.findings[:-2])  # the name, in other sentences
     assert _imprecision(comparison)["findings"] == comparison.tradeoff_findings

@@ -452,7 +452,7 @@ def test_the_oldest_versions_are_those_that_are_declared(tmp_path: Path) -> None
         *PYPROJECT["project"]["dependencies"],
         *PYPROJECT["project"]["optional-dependencies"]["torch"],
     ]
-    assert printed == [one.replace(">=", "==") for one in declared]
+    assert printed == [text.replace(">=", "==") for text in declared]
 
 
 class Item:

@@ -69,12 +69,14 @@ def test_another_processor_and_threads_change_no_more_than_the_last_digits(tmp_p
         word for name in ("log_loss", "skce", "kde_ce", "hosmer_lemeshow") for word in ("--statistic", name)
     ]
     words = ("evaluate", file, "--json", "--n-resamples", 19, "--seed", 3, *some)
-    one = python(
+    estimate = python(
         "-m", "credibly", *words, OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", OPENBLAS_CORETYPE="Prescott"
     )
     other = python("-m", "credibly", *words, OMP_NUM_THREADS="2", OPENBLAS_NUM_THREADS="2")
-    assert (one.returncode, other.returncode) == (0, 0), one.stderr + other.stderr
-    assert differences(json.loads(one.stdout), json.loads(other.stdout)) == []  # p-values to the last digit
+    assert (estimate.returncode, other.returncode) == (0, 0), estimate.stderr + other.stderr
+    assert (
+        differences(json.loads(estimate.stdout), json.loads(other.stdout)) == []
+    )  # p-values to the last digit
 
 
 @pytest.mark.slow

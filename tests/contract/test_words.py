@@ -62,7 +62,7 @@ def public_callables() -> Iterator[tuple[str, Callable[..., Any]]]:
             if not value.__module__.startswith("credibly.results") and name not in HELD:
                 yield name, value
             methods = inspect.getmembers(value, lambda one: inspect.isfunction(one) or inspect.ismethod(one))
-            yield from ((f"{name}.{own}", one) for own, one in methods if not own.startswith("_"))
+            yield from ((f"{name}.{text}", one) for text, one in methods if not text.startswith("_"))
 
 
 CALLABLES = dict(public_callables())
@@ -99,12 +99,12 @@ def test_statistics_are_several_and_a_statistic_is_one() -> None:
     for name, function in CALLABLES.items():
         if not inspect.isfunction(function):
             continue
-        told = {
+        texts = {
             word: str(parameter.annotation)
             for word, parameter in inspect.signature(function).parameters.items()
         }
-        assert "Sequence" not in told.get("statistic", ""), name
-        several = told.get("statistics", "Sequence")
+        assert "Sequence" not in texts.get("statistic", ""), name
+        several = texts.get("statistics", "Sequence")
         assert any(word in several for word in ("Sequence", "Iterable", "Mapping")), name
 
 

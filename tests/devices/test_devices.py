@@ -60,23 +60,23 @@ def place(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Li
     return Library(request.param, torch)
 
 
-def agree(own: Any, other: Any, name: str, tolerance: float) -> None:
+def agree(values: Any, other: Any, name: str, tolerance: float) -> None:
     """Raise unless two facts are the same up to rounding."""
     if array_api_compat.is_array_api_obj(other):
-        own, other = np.asarray(read(own)), np.asarray(read(other))
-        assert own.shape == other.shape, name
+        values, other = np.asarray(read(values)), np.asarray(read(other))
+        assert values.shape == other.shape, name
         if other.dtype.kind in "fc":
-            np.testing.assert_allclose(own, other, rtol=tolerance, atol=tolerance, err_msg=name)
+            np.testing.assert_allclose(values, other, rtol=tolerance, atol=tolerance, err_msg=name)
         else:
-            np.testing.assert_array_equal(own, other, err_msg=name)
+            np.testing.assert_array_equal(values, other, err_msg=name)
     elif isinstance(other, float):
         # p-values are counts over replicates: one count more or less is far beyond rounding
         close = 1e-12 if "pvalue" in name else tolerance
-        assert own == pytest.approx(other, rel=close, abs=close, nan_ok=True), name
+        assert values == pytest.approx(other, rel=close, abs=close, nan_ok=True), name
     elif isinstance(other, str):
-        assert isinstance(own, str), name  # notes show rounded numbers
+        assert isinstance(values, str), name  # notes show rounded numbers
     else:
-        assert own == other, name
+        assert values == other, name
 
 
 @functools.cache
@@ -153,9 +153,9 @@ def _largest_move(name: str, monkeypatch: pytest.MonkeyPatch) -> int:
     moved = [0]
     leave = torch.Tensor.cpu
 
-    def watched(tensor: Any, *given: Any, **settings: Any) -> Any:
+    def watched(tensor: Any, *arguments: Any, **settings: Any) -> Any:
         moved.append(tensor.numel())
-        return leave(tensor, *given, **settings)
+        return leave(tensor, *arguments, **settings)
 
     monkeypatch.setattr(torch.Tensor, "cpu", watched)
     many = np.tile(np.arange(len(LABELS)), ROWS // len(LABELS))

@@ -27,9 +27,11 @@ def predictions() -> dict[str, tuple[np.ndarray, np.ndarray]]:
     """Return probabilities and labels by name: three models on digits, the mean of five on remainders."""
     digits, remainders = (np.load(HERE / "data" / f"{name}.npz") for name in ("digits", "remainders"))
     labels = digits["labels"].astype(int)
-    found = {f"digits {name}": (digits[name].astype(float), labels) for name in ("sharp", "mean", "smooth")}
+    settings = {
+        f"digits {name}": (digits[name].astype(float), labels) for name in ("sharp", "mean", "smooth")
+    }
     members = torch.softmax(torch.from_numpy(remainders["logits"]).double(), -1).numpy()
-    return {**found, "remainders mean": (members.mean(axis=1), remainders["labels"].astype(int))}
+    return {**settings, "remainders mean": (members.mean(axis=1), remainders["labels"].astype(int))}
 
 
 def numbers(probs: np.ndarray, labels: np.ndarray) -> dict[str, float]:
@@ -46,9 +48,9 @@ def numbers(probs: np.ndarray, labels: np.ndarray) -> dict[str, float]:
         "netcal classwise_ece": np.mean(binned),
     }
     if probs.max() < 1:  # torchmetrics gives a confidence of exactly 1 a bin of its own
-        given = torch.from_numpy(probs), torch.from_numpy(labels), k, N_BINS
-        found["torchmetrics confidence_ece"] = multiclass_calibration_error(*given, norm="l1")
-        found["torchmetrics confidence_ece, p=2"] = multiclass_calibration_error(*given, norm="l2")
+        arguments = torch.from_numpy(probs), torch.from_numpy(labels), k, N_BINS
+        found["torchmetrics confidence_ece"] = multiclass_calibration_error(*arguments, norm="l1")
+        found["torchmetrics confidence_ece, p=2"] = multiclass_calibration_error(*arguments, norm="l2")
     return {name: float(value) for name, value in found.items()}
 
 

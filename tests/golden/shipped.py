@@ -19,7 +19,7 @@ def arrays(name: str) -> dict[str, np.ndarray]:
     """Return the arrays of one file; labels and counts as the integers that NumPy computes with."""
     with np.load(FOLDER / f"{name}.npz", allow_pickle=False) as held:
         found = {key: held[key] for key in held.files}
-    return {key: one.astype(int) if one.dtype.kind == "u" else one for key, one in found.items()}
+    return {key: values.astype(int) if values.dtype.kind == "u" else values for key, values in found.items()}
 
 
 def focal_sets() -> list[set[int]]:

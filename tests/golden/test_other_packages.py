@@ -26,12 +26,12 @@ def drawn(seed: int, n: int, exponent: float) -> tuple[np.ndarray, np.ndarray]:
     return f, (rng.random(n) < truth).astype(int)
 
 
-@pytest.mark.parametrize("given", RELPLOT)
-def test_smooth_ece_equals_that_of_relplot(given: tuple) -> None:
-    f, labels = drawn(*given)
+@pytest.mark.parametrize("arguments", RELPLOT)
+def test_smooth_ece_equals_that_of_relplot(arguments: tuple) -> None:
+    f, labels = drawn(*arguments)
     smooth = cr.smooth_ece.with_(target="classwise")  # either of two classes has the same
     probs = np.stack([1 - f, f], axis=1)
-    own, at_a_width = RELPLOT[given]
+    own, at_a_width = RELPLOT[arguments]
     assert float(smooth(probs, labels)) == pytest.approx(own, abs=1e-3)
     # relplot integrates over 200 points with the ends counted whole
     assert float(smooth(probs, labels, bandwidth=0.05)) == pytest.approx(at_a_width, abs=5e-4)
@@ -77,11 +77,11 @@ LOWESS = {
 }
 
 
-@pytest.mark.parametrize("given", LOWESS)
-def test_ici_is_the_mean_distance_from_the_lowess_curve_of_statsmodels(given: tuple) -> None:
-    f, labels = drawn(*given)
+@pytest.mark.parametrize("arguments", LOWESS)
+def test_ici_is_the_mean_distance_from_the_lowess_curve_of_statsmodels(arguments: tuple) -> None:
+    f, labels = drawn(*arguments)
     f = f.round(2)
-    for span, expected in LOWESS[given].items():
+    for span, expected in LOWESS[arguments].items():
         value = float(cr.statistics.ici(np.stack([1 - f, f], axis=1), labels, span=span))
         assert value == pytest.approx(expected, rel=1e-10)
 
@@ -127,15 +127,15 @@ def drawn_sets(seed: int, n: int) -> tuple[np.ndarray, ...]:
     return sets, classes, centre - width, centre + width, centre + 1.4 * rng.normal(size=n)
 
 
-@pytest.mark.parametrize("given", MAPIE_SETS)
-def test_coverage_equals_that_of_mapie(given: tuple) -> None:
-    sets, classes, low, high, y = drawn_sets(*given)
+@pytest.mark.parametrize("arguments", MAPIE_SETS)
+def test_coverage_equals_that_of_mapie(arguments: tuple) -> None:
+    sets, classes, low, high, y = drawn_sets(*arguments)
     coverage = cr.hypotests.set_coverage(cr.PredictionSets(sets, 0.9), classes, n_resamples=1, rng=0)
-    own, by_size = MAPIE_SETS[given]
+    own, by_size = MAPIE_SETS[arguments]
     assert (coverage.coverage.value, coverage.size.value) == pytest.approx(own, rel=1e-12)
     assert coverage.by_size.coverage == pytest.approx(by_size, rel=1e-12)
     coverage = cr.hypotests.set_coverage(PredictionIntervals(low, high, 0.9), y, n_resamples=1, rng=0)
-    own, by_size = MAPIE_INTERVALS[given]
+    own, by_size = MAPIE_INTERVALS[arguments]
     assert coverage.score is not None
     assert (coverage.coverage.value, coverage.size.value, coverage.score.value) == pytest.approx(
         own, rel=1e-12

@@ -118,9 +118,9 @@ RECORDED = {
 def test_credal_rows_of_the_bundled_models(model: str) -> None:
     data = demo(model)
     score = cr.epistemic_score(data.predictions, data.labels)
-    found = [score.summary[part]["all"].mean for part in ("distance", "imprecision", "total")]
+    means = [score.summary[part]["all"].mean for part in ("distance", "imprecision", "total")]
     paper = c25.score(data.predictions, data.labels)
-    assert [*found, float(paper)] == pytest.approx(RECORDED[model], abs=5.1e-7)
+    assert [*means, float(paper)] == pytest.approx(RECORDED[model], abs=5.1e-7)
     seeded = cr.credal.as_set(data.predictions, rng=score.settings["seed"])  # the draws of the score
-    assert found[0] == pytest.approx(cr.credal.distance(seeded, data.labels).mean())
-    assert found[1] == pytest.approx(cr.credal.nonspecificity(seeded).mean())
+    assert means[0] == pytest.approx(cr.credal.distance(seeded, data.labels).mean())
+    assert means[1] == pytest.approx(cr.credal.nonspecificity(seeded).mean())

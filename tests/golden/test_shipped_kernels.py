@@ -63,5 +63,5 @@ def test_a_double_loop_of_the_kernel_error() -> None:
                 total += kernel * sum(
                     ((labels[i] == c) - probs[i, c]) * ((labels[j] == c) - probs[j, c]) for c in range(3)
                 )
-    found = float(cr.skce(probs, labels, bandwidth=bandwidth))
-    assert found == pytest.approx(total / (40 * 39), rel=1e-9, abs=1e-13)
+    value = float(cr.skce(probs, labels, bandwidth=bandwidth))
+    assert value == pytest.approx(total / (40 * 39), rel=1e-9, abs=1e-13)

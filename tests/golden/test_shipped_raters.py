@@ -161,9 +161,9 @@ def test_temperature_and_alpha_find_what_the_raters_were_drawn_from(
 
     best = minimize_scalar(penalised, bounds=(-2, 6), method="bounded", options={"xatol": 1e-10})
     alpha = cr.recalibrate.AlphaCalibration(penalty=0.005).fit(cr.Point(tempered), labels)
-    found = float(alpha.alpha0(cr.Point(tempered[:1]))[0])
-    assert found == pytest.approx(math.exp(best.x), rel=1e-4)
-    assert found == pytest.approx(8, rel=0.15)  # the truth
+    value = float(alpha.alpha0(cr.Point(tempered[:1]))[0])
+    assert value == pytest.approx(math.exp(best.x), rel=1e-4)
+    assert value == pytest.approx(8, rel=0.15)  # the truth
 
 
 def test_recalibration_of_a_held_out_half(remainders: tuple[np.ndarray, np.ndarray]) -> None:

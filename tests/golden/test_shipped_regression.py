@@ -40,9 +40,9 @@ def quantiles(fitted: tuple) -> dict[float, np.ndarray]:
 
 def test_crps(fitted: tuple) -> None:
     means, stds, labels = fitted
-    found = float(cr.crps(cr.Gaussian(means, stds), labels))
+    value = float(cr.crps(cr.Gaussian(means, stds), labels))
     sr = pytest.importorskip("scoringrules", reason="needs scoringrules (extra `dev`)")
-    assert found == pytest.approx(sr.crps_mixnorm(labels, means, stds).mean(), rel=1e-10)
+    assert value == pytest.approx(sr.crps_mixnorm(labels, means, stds).mean(), rel=1e-10)
     # int (F(x) - 1[y <= x])^2 dx over a grid; the step at y costs half a cell at most
     grid = np.linspace(-8, 8, 4001)
     first = slice(0, 10)

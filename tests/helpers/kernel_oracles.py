@@ -52,14 +52,14 @@ def mmd(probs, labels, between, bandwidth) -> float:
 def label_estimates(probs, labels, bandwidth) -> np.ndarray:
     """E[y | f_j] = sum_{i != j} K_ji e_{y_i} / sum_{i != j} K_ji, with SciPy's Dirichlet density as K."""
     n, k = probs.shape
-    found = np.zeros((n, k))
+    values = np.zeros((n, k))
     for j in range(n):
         densities = np.array(
             [0.0 if i == j else dirichlet.pdf(probs[j], probs[i] / bandwidth + 1) for i in range(n)]
         )
         for i in range(n):
-            found[j, labels[i]] += densities[i] / densities.sum()
-    return found
+            values[j, labels[i]] += densities[i] / densities.sum()
+    return values
 
 
 def kde_ce(probs, labels, bandwidth, p) -> float:

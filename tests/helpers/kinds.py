@@ -5,8 +5,8 @@ from __future__ import annotations
 import credibly as cr
 
 REAL_STATISTICS = tuple(
-    name for name, one in cr.statistics.registered().items() if "reals" in one.traits.labels
+    name for name, statistic in cr.statistics.registered().items() if "reals" in statistic.traits.labels
 )
 CLASS_STATISTICS = tuple(
-    name for name, one in cr.statistics.registered().items() if "classes" in one.traits.labels
+    name for name, statistic in cr.statistics.registered().items() if "classes" in statistic.traits.labels
 )

@@ -114,37 +114,37 @@ def expected_tables(evaluation: cr.Evaluation) -> Iterator[ShownTable]:
         yield from _recalibration(evaluation.recalibration)
 
 
-def _repairs(found: Any) -> Iterator[ShownTable]:
+def _repairs(diagnosis: Any) -> Iterator[ShownTable]:
     """Return the five best repairs that change anything, and the chosen one."""
-    chosen = None if found.repair is None else (found.repair.fault, found.repair.by)
-    tried = [repair for repair in found.repairs if abs(repair.gain) > 1e-9]
+    chosen = None if diagnosis.repair is None else (diagnosis.repair.fault, diagnosis.repair.by)
+    tried = [repair for repair in diagnosis.repairs if abs(repair.gain) > 1e-9]
     marks = [" (chosen)" if (one.fault, one.by) == chosen else "" for one in tried]
     kept = [(one, mark) for at, (one, mark) in enumerate(zip(tried, marks, strict=True)) if at < 5 or mark]
     names = [REPAIRS[one.method] + ("" if one.by is None else f" by {one.by}") + mark for one, mark in kept]
-    if kept and found.fault not in ("inverted", "labels off by a row"):
+    if kept and diagnosis.fault not in ("inverted", "labels off by a row"):
         yield table(
             "Gains on rows that a repair was not fitted on",
             ("repair", [name[0].upper() + name[1:] for name in names]),
             (
                 "lowers the loss by (95 %)",
-                [f"{digits(one.gain)} ± {digits(2 * one.stderr)}" for one, _ in kept],
+                [f"{digits(estimate.gain)} ± {digits(2 * estimate.stderr)}" for estimate, _ in kept],
             ),
         )
 
 
 def drawn_nulls(evaluation: cr.Evaluation) -> dict[str, Any]:
     """Return the tests whose replicates the page counts in bins, by the caption of the table."""
-    found = {
+    tests = {
         f"{title(verdict.statistic)}: replicates under the hypothesis": evaluation.tests[verdict.statistic]
         for verdict in evaluation.verdicts
         if verdict.statistic in evaluation.tests
     }
     if evaluation.credal is not None:
         for name, test in evaluation.credal.tests.items():
-            found[f"The best combination under the hypothesis, {name} weights"] = test
+            tests[f"The best combination under the hypothesis, {name} weights"] = test
     if evaluation.validity is not None:
-        found["Sum of the raters' evidence under the hypothesis"] = evaluation.validity.test
-    return found
+        tests["Sum of the raters' evidence under the hypothesis"] = evaluation.validity.test
+    return tests
 
 
 def _word(word: str, evaluation: cr.Evaluation) -> str:
@@ -253,10 +253,10 @@ def _bins(ends: list[tuple[float, float]], count: Any, predicted: Any, observed:
 
 def _reliability(curve: Any) -> list[Column]:
     """Return the bins of a reliability curve that hold instances."""
-    held = curve.weight > 0
-    ends = pairs(curve.edges[:-1][held], curve.edges[1:][held])
-    count, predicted, observed = (one[held] for one in (curve.weight, curve.predicted, curve.observed))
-    band = None if curve.band is None else [end[held] for end in curve.band]
+    inside = curve.weight > 0
+    ends = pairs(curve.edges[:-1][inside], curve.edges[1:][inside])
+    count, predicted, observed = (one[inside] for one in (curve.weight, curve.predicted, curve.observed))
+    band = None if curve.band is None else [end[inside] for end in curve.band]
     return [*_bins(ends, count, predicted, observed), *_band(observed, band)]
 
 
@@ -317,7 +317,7 @@ def _reals(parts: Any) -> Iterator[ShownTable]:
     worst = {name: int(np.abs(one).argmax()) for name, one in apart.items()}
     shown = {
         "levels": lambda one: len(one.levels),
-        "outside": lambda one: int(((one.observed < one.lower) | (one.observed > one.upper)).sum()),
+        "outside": lambda text: int(((text.observed < text.lower) | (text.observed > text.upper)).sum()),
     }
     yield table(
         "Curves over all levels, each with one p-value; not adjusted for each other",
@@ -381,7 +381,7 @@ def _credal(evaluation: cr.Evaluation, level: float) -> Iterator[ShownTable]:
         "class": lambda one: classes[one.label],
         "said to happen": lambda one: often[one.more],
         "n": "n",
-        "the set allows": lambda one: f"{digits(one.lower)} to {digits(one.upper)}",
+        "the set allows": lambda text: f"{digits(text.lower)} to {digits(text.upper)}",
         "observed": "observed",
         "standard deviations": "score",
     }
@@ -589,15 +589,15 @@ def _audit(audit: Any) -> Iterator[ShownTable]:
 
 
 def _ignorance(evaluation: cr.Evaluation) -> Iterator[ShownTable]:
-    found, repaired = evaluation.ignorance.found, evaluation.ignorance.repaired
+    coverage, repaired = evaluation.ignorance.found, evaluation.ignorance.repaired
     yield _estimates(
         "How ignorant it says that it is, and how ignorant labels show it to be",
         {
-            "stated ignorance: variance of the class probabilities": found.stated,
-            "supported by pairs of labels": found.supported,
-            "of that, a mean that is off": found.mean_part,
-            "stated, as a share of the uncertainty": found.stated_share,
-            "supported, as a share of the uncertainty": found.supported_share,
+            "stated ignorance: variance of the class probabilities": coverage.stated,
+            "supported by pairs of labels": coverage.supported,
+            "of that, a mean that is off": coverage.mean_part,
+            "stated, as a share of the uncertainty": coverage.stated_share,
+            "supported, as a share of the uncertainty": coverage.supported_share,
         },
     )
     names = {
@@ -605,21 +605,21 @@ def _ignorance(evaluation: cr.Evaluation) -> Iterator[ShownTable]:
         "spread_score": "spread score (above 0: stated too narrow)",
         "local_spread_score": "spread score, given the prediction",
     }
-    tests = found.test.components
+    tests = coverage.test.components
     after = [] if repaired is None else [repaired.test]
     last = ["all three together", "the mean, on one label per instance"]
     last += ["the first and the third, after the repair"] * len(after)
-    every = [*tests.values(), found.test, found.mean_test, *after]
+    every = [*tests.values(), coverage.test, coverage.mean_test, *after]
     nothing = [""] * len(last)
     yield table(
         "Tests of the spread and of the mean",
         ("what is tested", [*(names[test] for test in tests), *last]),
         ("observed", [*(test.statistic for test in tests.values()), *nothing]),
         ("acceptance", [*(region(test, 0.05) for test in tests.values()), *nothing]),
-        ("p", [one.pvalue for one in every]),
+        ("p", [result.pvalue for result in every]),
         ("adjusted p", [one.deciding_pvalue for one in every]),
     )
-    bins = found.by_size
+    bins = coverage.by_size
     ends = [end if end[0] == end[0] else "none" for end in pairs(bins.low, bins.high)]
     yield table(
         "Stated against supported ignorance",
@@ -661,15 +661,15 @@ def _raters(raters: Any) -> Iterator[ShownTable]:
         *fields(errors.values(), {"value": "value", "95 % interval": ends_of}),
     )
     bins = both.bins
-    held, edges = bins.count[0] > 0, bins.edges.reshape(-1, bins.edges.shape[-1])[0]
+    inside, edges = bins.count[0] > 0, bins.edges.reshape(-1, bins.edges.shape[-1])[0]
     predicted, observed, error = (
-        one[0][held] for one in (bins.predicted, bins.observed, bins.sampling_error)
+        one[0][inside] for one in (bins.predicted, bins.observed, bins.sampling_error)
     )
     # in each bin what raters would show by chance if the predictions were true, within 0 and 1
     band = [np.clip(predicted + side * 1.959963984540054 * error, 0, 1) for side in (-1, 1)]
     yield table(
         "Predicted against observed disagreement of two raters",
-        *_bins(pairs(edges[:-1][held], edges[1:][held]), bins.count[0][held], predicted, observed),
+        *_bins(pairs(edges[:-1][inside], edges[1:][inside]), bins.count[0][inside], predicted, observed),
         *_band(observed, band),
     )
 

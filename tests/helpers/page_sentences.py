@@ -236,9 +236,9 @@ def _first(evaluation: cr.Evaluation) -> Iterator[Named]:
         yield Named("question-claimed", (said, digits(claims.size.value)))
 
 
-def _diagnosed(first: Any, found: Any) -> Iterator[Named]:
+def _diagnosed(first: Any, result: Any) -> Iterator[Named]:
     """Return what is said about the effect, its size and interval, and about the repair."""
-    effect, words = found.effect, []
+    effect, words = result.effect, []
     sides = effect.interval if sum(effect.interval) > 0 else [-end for end in reversed(effect.interval)]
     if effect.claim.measure in ("confidence", "class", "coverage"):
         words = [f"{points(effect.size)} point", f"(95 %: {points_of(sides[0])} to {points_of(sides[1])})"]
@@ -248,18 +248,18 @@ def _diagnosed(first: Any, found: Any) -> Iterator[Named]:
     elif effect.claim.measure == "mean":
         words = [f"by {digits(abs(effect.size))} on average (95 %: {between(sides)})"]
     low, high = effect.interval
-    if not (found.word == "conflict" and low < 0 < high):
-        yield Named("question-what", (*words, f"p = {digits(found.pvalue)}."))
-    if found.repair is not None:
-        error = digits(2 * found.repair.stderr)
-        yield Named("question-repairs", (f"held-out loss by {digits(found.repair.gain)} (± {error})",))
+    if not (result.word == "conflict" and low < 0 < high):
+        yield Named("question-what", (*words, f"p = {digits(result.pvalue)}."))
+    if result.repair is not None:
+        error = digits(2 * result.repair.stderr)
+        yield Named("question-repairs", (f"held-out loss by {digits(result.repair.gain)} (± {error})",))
 
 
 def _means(curve: Any) -> tuple[float, float]:
     """Return mean confidence and accuracy from the bins of a curve."""
-    held = curve.weight > 0
+    inside = curve.weight > 0
     stated, right = (
-        np.average(one[held], weights=curve.weight[held]) for one in (curve.predicted, curve.observed)
+        np.average(one[inside], weights=curve.weight[inside]) for one in (curve.predicted, curve.observed)
     )
     return float(stated), float(right)
 
@@ -305,8 +305,8 @@ def _evidence(test: Any, family: int) -> Iterator[str]:
 
 def mean_gap(curve: Any) -> float:
     """Return the mean distance between predicted and observed over the bins of a curve."""
-    held = curve.weight > 0
-    return float(np.average(np.abs(curve.observed - curve.predicted)[held], weights=curve.weight[held]))
+    inside = curve.weight > 0
+    return float(np.average(np.abs(curve.observed - curve.predicted)[inside], weights=curve.weight[inside]))
 
 
 def _outside(observed: Any, band: Any) -> int:
@@ -325,13 +325,16 @@ def _curves(evaluation: cr.Evaluation) -> Iterator[Named]:
     yield Named("classes", (f"the {len(curves.class_errors)} worst of {len(evaluation.classes)} classes",))
     for curve in curves.per_class:
         bins = ()
-        held = curve.weight > 0
+        filled = curve.weight > 0
         if curve.band is not None:
-            out = _outside(curve.observed[held], [end[held] for end in curve.band])
-            bins = (f"; {out} of {held.sum()} non-empty bins",)
+            out = _outside(curve.observed[filled], [end[filled] for end in curve.band])
+            bins = (f"; {out} of {filled.sum()} non-empty bins",)
         yield Named("classes", (f"Error {digits(mean_gap(curve))}", *bins))
     (name, first), *others = curves.risk_coverage.items()
-    half = {by: float(np.interp(0.5, one.coverage, one.risk)) for by, one in curves.risk_coverage.items()}
+    half = {
+        by: float(np.interp(0.5, coverage.coverage, coverage.risk))
+        for by, coverage in curves.risk_coverage.items()
+    }
     stated = float(np.interp(0.5, first.coverage, first.stated))
     yield Named(
         "risk-coverage",
@@ -392,7 +395,11 @@ def _parts(evaluation: cr.Evaluation) -> Iterator[Named]:
         share = percent(claims.coverage.value)
         said = f"{100 * claims.claimed:.4g} % {claims.kind} contain {share} of {claims.n}"
         strata = [one for one in (claims.by_size, claims.by_group) if one is not None and len(one.names) > 1]
-        ends = [wilson(share, n) for one in strata for share, n in zip(one.coverage, one.n, strict=True)]
+        ends = [
+            wilson(share, n)
+            for coverage in strata
+            for share, n in zip(coverage.coverage, coverage.n, strict=True)
+        ]
         missed = sum(not low <= claims.claimed <= high for low, high in ends)
         parts = (f"{missed} of {len(ends)} parts",) if missed else ()
         yield Named("claims", (said, *parts))
@@ -570,20 +577,20 @@ def _derived(evaluation: cr.Evaluation) -> Iterator[float]:
     if evaluation.curves is None:
         return
     curve, risk = evaluation.curves.top_label, evaluation.curves.risk_coverage["confidence"]
-    held = curve.weight > 0
+    inside = curve.weight > 0
     yield from (*_means(curve), float(np.interp(0.5, risk.coverage, risk.risk)))
     if curve.band is not None:
         for far in (curve.observed < curve.band[0], curve.observed > curve.band[1]):
-            if (far & held).any():
+            if (far & inside).any():
                 yield float(np.average((curve.predicted - curve.observed)[far], weights=curve.weight[far]))
 
 
-def _of_diagnosis(found: Any) -> Iterator[float]:
+def _of_diagnosis(diagnosis: Any) -> Iterator[float]:
     """Return what sentences make of a diagnosis: errors of gains, shares outside, factors, slopes."""
-    yield found.n_resamples
-    for repair in found.repairs:
+    yield diagnosis.n_resamples
+    for repair in diagnosis.repairs:
         yield from (2 * repair.stderr, -repair.gain)
-    for effect in (found.effect, *([] if found.second is None else [found.second])):
+    for effect in (diagnosis.effect, *([] if diagnosis.second is None else [diagnosis.second])):
         yield from (1 - effect.stated, 1 - effect.observed)
         if effect.claim.level is not None:
             yield (1 - effect.claim.level) / 2
@@ -602,18 +609,25 @@ def _of_diagnosis(found: Any) -> Iterator[float]:
 def comparison_faults(page: ShownPage, comparison: Any) -> list[str]:
     """Return what is wrong about the sentences of a comparison's page."""
     ranking = comparison.ranking
-    shown = [sentence.text for sentence in page.sentences]
+    texts = [sentence.text for sentence in page.sentences]
     advice = [str(recommendation) for recommendation in comparison.recommendations.values()]
     said = [comparison.findings[0], *advice]
     said += comparison.findings if comparison.by_scores else comparison.tradeoff_findings
-    missing = [f"“{text}” is missing" for text in said if text not in shown]
+    missing = [f"“{text}” is missing" for text in said if text not in texts]
     numbers = [0.95, len(comparison.models), ranking.n, ranking.level]
     numbers += numbers_in((ranking, comparison.recommendations, comparison.estimates), ranking.n)
     named = [] if comparison.by_scores else list(_compared(comparison))
     stored = [*comparison.notes, *comparison.warnings]
-    for name, one in comparison.calibration.items():  # tests/unit/evaluation/test_comparison.py compares them
-        fault = " ".join(filter(None, (f"{name}: {one.sentence}", one.remedy))) if one.sentence else ""
-        missing += [f"“{fault}” is missing"] * (fault != "" and fault not in shown)
+    for (
+        name,
+        question,
+    ) in comparison.calibration.items():  # tests/unit/evaluation/test_comparison.py compares them
+        fault = (
+            " ".join(filter(None, (f"{name}: {question.sentence}", question.remedy)))
+            if question.sentence
+            else ""
+        )
+        missing += [f"“{fault}” is missing"] * (fault != "" and fault not in texts)
         stored.append(fault)
     return missing + sentence_faults(page, named, stored, lambda part: numbers)
 

@@ -337,8 +337,8 @@ def gradient(statistic: Statistic) -> None:
         free = [np.log(array) for array in arrays] if not form.real else arrays
 
         def value(*free: torch.Tensor, form: Form = form, batch: Labels = batch) -> torch.Tensor:
-            given = free if form.real else (torch.softmax(free[0], dim=1),)
-            return statistic.bind(form.make(*given))(batch)
+            arguments = free if form.real else (torch.softmax(free[0], dim=1),)
+            return statistic.bind(form.make(*arguments))(batch)
 
         inputs = tuple(torch.tensor(array, requires_grad=True) for array in free)
         assert getattr(value(*inputs), "requires_grad", False), "the graph was cut"

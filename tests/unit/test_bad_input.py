@@ -217,9 +217,9 @@ def test_mixed_libraries(function):
     """Labels go where the predictions are."""
     torch = pytest.importorskip("torch", reason="needs the torch extra")
     assert value_of(function(PROBS, torch.tensor(LABELS))) == value_of(function(PROBS, LABELS))
-    own = torch.tensor(PROBS)
+    values = torch.tensor(PROBS)
     if function is not a_user_statistic:  # a user's function is written for one library
-        assert value_of(function(own, LABELS)) == value_of(function(own, torch.tensor(LABELS)))
+        assert value_of(function(values, LABELS)) == value_of(function(values, torch.tensor(LABELS)))
 
 
 @every

@@ -91,9 +91,9 @@ def real_values(n_clusters: int, size: int, correlation: float) -> Callable[[int
     def run(seed: int) -> Numbers:
         rng = np.random.default_rng([23, seed])
         ids = np.repeat(np.arange(n_clusters), size)
-        shared, own = rng.standard_normal(n_clusters)[ids], rng.standard_normal(ids.size)
+        shared, tested = rng.standard_normal(n_clusters)[ids], rng.standard_normal(ids.size)
         mean, std = rng.normal(size=ids.size), rng.uniform(0.5, 2.0, size=ids.size)
-        labels = mean + std * (np.sqrt(correlation) * shared + np.sqrt(1 - correlation) * own)
+        labels = mean + std * (np.sqrt(correlation) * shared + np.sqrt(1 - correlation) * tested)
         result = cr.calibration_test(
             cr.Gaussian(mean, std),
             labels,
@@ -102,13 +102,13 @@ def real_values(n_clusters: int, size: int, correlation: float) -> Callable[[int
             clusters=ids,
             rng=seed,
         )
-        found = {name: component.pvalue for name, component in result.components.items()}
+        pvalues = {name: component.pvalue for name, component in result.components.items()}
         for curve in (cr.pit_test, cr.coverage_curve):
-            own = curve(
+            tested = curve(
                 cr.Gaussian(mean, std), labels, levels=20, n_resamples=REPLICATES, clusters=ids, rng=seed
             )
-            found[curve.__name__] = own.pvalue
-        return {**found, "omnibus": result.pvalue}
+            pvalues[curve.__name__] = tested.pvalue
+        return {**pvalues, "omnibus": result.pvalue}
 
     return run
 
@@ -203,7 +203,7 @@ def checked(sizes: Sequence[int], correlation: float) -> Callable[[int], Numbers
                 clusters=ids,
                 rng=seed,
             ).under(name)
-            found |= {f"{one}, {name}": own.pvalue for one, own in check.checks.items()}
+            found |= {f"{one}, {name}": result.pvalue for one, result in check.checks.items()}
         return found
 
     return run

@@ -33,9 +33,9 @@ def _laplace(rng: np.random.Generator, centre: np.ndarray, *shape: int) -> np.nd
 
 def _tested(given: cr.Samples, labels: np.ndarray, names: tuple[str, ...], reps: int, seed: int) -> dict:
     result = cr.calibration_test(given, labels, statistics=names, n_resamples=reps, rng=seed)
-    found = {name: component.pvalue for name, component in result.components.items()}
+    pvalues = {name: component.pvalue for name, component in result.components.items()}
     curve = cr.pit_test(given, labels, n_resamples=reps, rng=seed)
-    return {**found, "omnibus": result.pvalue, "pit_test": curve.pvalue}
+    return {**pvalues, "omnibus": result.pvalue, "pit_test": curve.pvalue}
 
 
 def draws(
@@ -71,15 +71,15 @@ def members(
 ) -> dict[str, float]:
     """Samples (n, m, s), members apart from each other; one drew every label, or one drew all of them."""
     rng = np.random.default_rng((3, seed))
-    own = rng.normal(size=(n, 1)) + 2.0 * rng.normal(size=(1, m)) + 0.5 * rng.normal(size=(n, m))
-    samples = cr.Samples(own[:, :, None] + rng.normal(size=(n, m, s)), member_axis=1)
+    values = rng.normal(size=(n, 1)) + 2.0 * rng.normal(size=(1, m)) + 0.5 * rng.normal(size=(n, m))
+    samples = cr.Samples(values[:, :, None] + rng.normal(size=(n, m, s)), member_axis=1)
     chosen = rng.integers(m, size=n) if hypothesis == "independent" else np.full(n, rng.integers(m))
-    labels = own[np.arange(n), chosen] + shift + rng.normal(size=n)
+    labels = values[np.arange(n), chosen] + shift + rng.normal(size=n)
     settings = {"hypothesis": hypothesis, "n_resamples": reps, "rng": seed}
     check = cr.predictive_check(samples, labels, statistics=DRAWN, **settings).under(hypothesis)
-    found = {name: one.pvalue for name, one in check.checks.items()}
+    pvalues = {name: result.pvalue for name, result in check.checks.items()}
     return {
-        **found,
+        **pvalues,
         "omnibus": check.omnibus_pvalue,
         "pit_test": cr.pit_test(samples, labels, **settings).pvalue,
     }
@@ -93,9 +93,9 @@ def joint_draws(seed: int, *, n: int, m: int, shift: float = 0.0, reps: int = 19
     samples, labels = cr.Samples(every[:, 1:, None], member_axis=1), every[:, 0] + shift
     settings = {"hypothesis": "bayesian", "n_resamples": reps, "rng": seed}
     check = cr.predictive_check(samples, labels, statistics=DRAWN, **settings).bayesian
-    found = {name: one.pvalue for name, one in check.checks.items()}
+    pvalues = {name: result.pvalue for name, result in check.checks.items()}
     return {
-        **found,
+        **pvalues,
         "omnibus": check.omnibus_pvalue,
         "pit_test": cr.pit_test(samples, labels, **settings).pvalue,
     }

@@ -35,8 +35,8 @@ def calibrated(cells: int) -> Callable[[int], Numbers]:
         groups, found = attributes(rng, n, first, second), {}
         for name, p in (("even", rng.random(n)), ("rare", rng.beta(0.3, 6.0, size=n))):
             labels = (rng.random(n) < p).astype(int)
-            given = {"groups": groups, "min_size": 1, "n_resamples": REPLICATES, "rng": seed}
-            found[name] = cr.audit(binary(p), labels, **given).pvalue
+            settings = {"groups": groups, "min_size": 1, "n_resamples": REPLICATES, "rng": seed}
+            found[name] = cr.audit(binary(p), labels, **settings).pvalue
         return found
 
     return run
@@ -46,7 +46,7 @@ def other_kinds(seed: int) -> Numbers:
     """Five classes, Gaussians, draws and quantiles, all calibrated."""
     rng = np.random.default_rng([41, seed])
     n = 400
-    given: dict[str, Any] = {"groups": attributes(rng, n, 3, 4), "n_resamples": REPLICATES, "rng": seed}
+    settings: dict[str, Any] = {"groups": attributes(rng, n, 3, 4), "n_resamples": REPLICATES, "rng": seed}
     probs = rng.dirichlet(np.ones(5), size=n)
     labels = (rng.random((n, 1)) > probs.cumsum(axis=1)).sum(axis=1)
     mean, values = rng.normal(size=n), rng.normal(size=n)
@@ -54,10 +54,10 @@ def other_kinds(seed: int) -> Numbers:
     levels = np.array([0.05, 0.25, 0.5, 0.75, 0.95])
     ends = np.array([-1.6448536269514722, -0.6744897501960817, 0.0, 0.6744897501960817, 1.6448536269514722])
     return {
-        "five classes": cr.audit(probs, labels, **given).pvalue,
-        "Gaussian": cr.audit(cr.Gaussian(mean, np.ones(n)), numbers, **given).pvalue,
-        "draws": cr.audit(cr.Samples(mean[:, None] + rng.normal(size=(n, 19))), numbers, **given).pvalue,
-        "quantiles": cr.audit(cr.Quantiles(mean[:, None] + ends, levels), numbers, **given).pvalue,
+        "five classes": cr.audit(probs, labels, **settings).pvalue,
+        "Gaussian": cr.audit(cr.Gaussian(mean, np.ones(n)), numbers, **settings).pvalue,
+        "draws": cr.audit(cr.Samples(mean[:, None] + rng.normal(size=(n, 19))), numbers, **settings).pvalue,
+        "quantiles": cr.audit(cr.Quantiles(mean[:, None] + ends, levels), numbers, **settings).pvalue,
     }
 
 
@@ -69,7 +69,7 @@ def stepped_down(seed: int) -> Numbers:
     labels = (rng.random(n) < np.clip(p + 0.4 * (groups["a"] == "0"), 0, 1)).astype(int)
     audited = cr.audit(binary(p), labels, groups=groups, n_resamples=REPLICATES, rng=seed)
     calm = [group for group in audited.groups if dict(group.conditions).get("a", "0") != "0"]
-    return {"step-down": min(one.adjusted_pvalue for one in calm)}
+    return {"step-down": min(result.adjusted_pvalue for result in calm)}
 
 
 def within_sets(seed: int) -> Numbers:
@@ -98,8 +98,8 @@ def clustered(n_clusters: int, size: int) -> Callable[[int], Numbers]:
         shared, own = rng.normal(size=n_clusters)[clusters], rng.normal(size=n)
         labels = (np.sqrt(0.3) * shared + np.sqrt(0.7) * own < ndtri(p)).astype(int)
         groups = attributes(rng, n, 2, 3)
-        given = {"groups": groups, "clusters": clusters, "n_resamples": REPLICATES, "rng": seed}
-        return {"wild signs": cr.audit(binary(p), labels, **given).pvalue}
+        settings = {"groups": groups, "clusters": clusters, "n_resamples": REPLICATES, "rng": seed}
+        return {"wild signs": cr.audit(binary(p), labels, **settings).pvalue}
 
     return run
 
@@ -109,8 +109,8 @@ def rare_in_clusters(seed: int) -> Numbers:
     rng = np.random.default_rng([47, seed])
     p = rng.beta(1, 30, size=200)
     labels, groups = (rng.random(200) < p).astype(int), {"site": rng.choice(["a", "b"], 200)}
-    given = {"groups": groups, "clusters": np.arange(200) // 5, "n_resamples": REPLICATES, "rng": seed}
-    return {"wild signs": cr.audit(binary(p), labels, **given).pvalue}
+    settings = {"groups": groups, "clusters": np.arange(200) // 5, "n_resamples": REPLICATES, "rng": seed}
+    return {"wild signs": cr.audit(binary(p), labels, **settings).pvalue}
 
 
 def one_cell_off(seed: int) -> Numbers:

@@ -90,8 +90,8 @@ def means(n: int, k: int, labels: int, off: float) -> Callable:
 
 def rated(rng: np.random.Generator, n: int, raters: int, each: int, lean: float) -> cr.LabelCounts:
     """Two classes; each instance is labelled by some of the raters, who lean by `lean` on the logit."""
-    strength, own = 1.5 * rng.normal(size=(n, 1)), lean * rng.normal(size=raters)
-    labels = (rng.random((n, raters)) < 1 / (1 + np.exp(-strength - own))).astype(int)
+    strength, values = 1.5 * rng.normal(size=(n, 1)), lean * rng.normal(size=raters)
+    labels = (rng.random((n, raters)) < 1 / (1 + np.exp(-strength - values))).astype(int)
     left = rng.random((n, raters)).argsort(axis=1) >= each
     return cr.LabelCounts.from_table(np.where(left, -1, labels), n_classes=2, missing=-1)
 

@@ -27,11 +27,11 @@ def held(estimate: cr.results.Estimate, truth: float) -> float:
 @functools.cache
 def class_estimands(exponent: float) -> dict[str, float]:
     truth = worlds.temper(test_coverage.KINDS, exponent)
-    found = {name: test_coverage.population(cr.statistics.registered()[name], truth) for name in MEANS}
+    settings = {name: test_coverage.population(cr.statistics.registered()[name], truth) for name in MEANS}
     for name in DEBIASED:
-        found[name] = test_coverage.population(cr.statistics.registered()[name].with_(p=2), truth) ** 2
-    calibration = 3 * found["classwise_ece"]
-    return {**found, "calibration": calibration, "refinement": found["brier"] - calibration}
+        settings[name] = test_coverage.population(cr.statistics.registered()[name].with_(p=2), truth) ** 2
+    calibration = 3 * settings["classwise_ece"]
+    return {**settings, "calibration": calibration, "refinement": settings["brier"] - calibration}
 
 
 MEANS = ("accuracy", "brier", "log_loss")
@@ -62,8 +62,8 @@ def brier_parts(exponent: float) -> Callable[[int], Numbers]:
     def run(seed: int) -> Numbers:
         parts = cr.decompose_brier(*kinds_sample(exponent, seed))
         truths = class_estimands(exponent)
-        found = {name: held(getattr(parts, name), truths[name]) for name in ("calibration", "refinement")}
-        return {**found, "loss": held(parts.loss, truths["brier"])}
+        settings = {name: held(getattr(parts, name), truths[name]) for name in ("calibration", "refinement")}
+        return {**settings, "loss": held(parts.loss, truths["brier"])}
 
     return run
 
@@ -317,10 +317,10 @@ def true_crossing() -> float:
 
 
 def crossing(seed: int) -> Numbers:
-    found = only_crossing(*crossing_models(300, np.random.default_rng([23, seed])), seed)
-    if found is None:
+    estimate = only_crossing(*crossing_models(300, np.random.default_rng([23, seed])), seed)
+    if estimate is None:
         return {"crossing": math.nan}
-    return {"crossing": float(found.interval[0] <= true_crossing() <= found.interval[1])}
+    return {"crossing": float(estimate.interval[0] <= true_crossing() <= estimate.interval[1])}
 
 
 COSTS = ((0.0, 5.0, 9.0), (1.0, 0.0, 4.0), (2.0, 2.0, 0.0))

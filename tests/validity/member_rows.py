@@ -87,8 +87,8 @@ def drawn_labels(n: int, m: int, *, noise: bool = False) -> Callable[[int], Numb
         check = cr.predictive_check(
             ensemble, labels, statistics=["brier"], hypothesis="bayesian", n_resamples=REPLICATES, rng=seed
         )
-        found = {name: component.pvalue for name, component in test.components.items()}
-        return {**found, "any": test.pvalue, "bayesian: brier": check.checks["brier"].pvalue}
+        pvalues = {name: component.pvalue for name, component in test.components.items()}
+        return {**pvalues, "any": test.pvalue, "bayesian: brier": check.checks["brier"].pvalue}
 
     return run
 

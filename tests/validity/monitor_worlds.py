@@ -170,8 +170,8 @@ def coverage(rng: np.random.Generator, n: int, power: float) -> dict[str, Any]:
     """Sets of 5 classes that hold their label with a chance of 0.9, whatever their size."""
     sets = rng.random((n, 5)) < 0.5
     sets[:, 0], sets[:, 4] = True, False
-    held = rng.random(n) < 0.9 ** (1.0 / power**2 if power > 1 else 1.0 / power**3)
-    scores = rng.random((n, 5)) + 10.0 * (sets == held[:, None])
+    inside = rng.random(n) < 0.9 ** (1.0 / power**2 if power > 1 else 1.0 / power**3)
+    scores = rng.random((n, 5)) + 10.0 * (sets == inside[:, None])
     return {"predictions": cr.PredictionSets(sets, 0.9), "labels": scores.argmax(axis=1)}
 
 
@@ -294,7 +294,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     typed = parser.parse_args()
     marks = tuple(int(one) for one in typed.marks.split(","))
-    names = [one.strip() for one in typed.only.split(";") if one.strip()] or list(WORLDS)
+    names = [text.strip() for text in typed.only.split(";") if text.strip()] or list(WORLDS)
     tasks = [
         (name, 1000 * typed.seed + 2 * stream + 10**7 * list(WORLDS).index(name), typed.rows,
          marks if stream < typed.faulty else (), typed.most)

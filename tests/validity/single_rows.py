@@ -368,8 +368,8 @@ def clustered_coverage(number: int, mean: float) -> Callable[[int], Numbers]:
 
     def run(seed: int) -> Numbers:
         rng = np.random.default_rng([18, seed])
-        own = np.repeat(rng.beta(10 * mean, 10 * (1 - mean), size=number), 10)
-        labels = np.where(rng.random(10 * number) < own, 0.0, 3.0)
+        values = np.repeat(rng.beta(10 * mean, 10 * (1 - mean), size=number), 10)
+        labels = np.where(rng.random(10 * number) < values, 0.0, 3.0)
         width = rng.uniform(1, 2, size=10 * number)
         coverage = cr.hypotests.set_coverage(
             PredictionIntervals(-width, width, 0.9), labels, blocks=10, n_resamples=REPLICATES, rng=seed
@@ -550,8 +550,8 @@ def checked(exponent: float, digits: int | None = None) -> Callable[[int], Numbe
                 n_resamples=REPLICATES,
                 rng=seed,
             ).under(hypothesis)
-            found |= {f"{hypothesis}: {name}": one.pvalue for name, one in check.checks.items()}
-            cells = [one.adjusted_pvalue for group in check.groups.values() for one in group.values()]
+            found |= {f"{hypothesis}: {name}": result.pvalue for name, result in check.checks.items()}
+            cells = [result.adjusted_pvalue for group in check.groups.values() for result in group.values()]
             found |= {f"{hypothesis}: any": check.omnibus_pvalue, f"{hypothesis}: any group": min(cells)}
         return found
 
@@ -573,7 +573,7 @@ def checked_reals(n: int) -> Callable[[int], Numbers]:
                 n_resamples=REPLICATES,
                 rng=seed,
             ).under(hypothesis)
-            found |= {f"{hypothesis}: {name}": one.pvalue for name, one in check.checks.items()}
+            found |= {f"{hypothesis}: {name}": result.pvalue for name, result in check.checks.items()}
             found[f"{hypothesis}: any"] = check.omnibus_pvalue
         return found
 

@@ -102,8 +102,8 @@ def test_every_statistic_has_a_row() -> None:
 
 @pytest.mark.parametrize("digits", [2, 3, 4, 6])
 def test_rounded_predictions_are_in_every_table_of_classes(digits: int) -> None:
-    told = {row.test for row in ROWS if f"rounded to {digits} digits" in row.world}
-    assert told == {"calibration_test", "predictive_check", "weights_test", "witness_test"}
+    tests = {row.test for row in ROWS if f"rounded to {digits} digits" in row.world}
+    assert tests == {"calibration_test", "predictive_check", "weights_test", "witness_test"}
 
 
 def line(truth: str, values: list[float], **settings: Any) -> report.Line:

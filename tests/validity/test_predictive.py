@@ -61,7 +61,9 @@ def pvalues(request: pytest.FixtureRequest) -> dict[str, np.ndarray]:
                 found[name].append(part.checks[name].pvalue)
             found[f"smallest {kind}"].append(part.omnibus_pvalue)
             if groups is not None:
-                cells = [one.adjusted_pvalue for group in part.groups.values() for one in group.values()]
+                cells = [
+                    result.adjusted_pvalue for group in part.groups.values() for result in group.values()
+                ]
                 found["group"].append(min(cells))
     return {name: np.array(values) for name, values in found.items()}
 

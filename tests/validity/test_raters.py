@@ -45,8 +45,8 @@ class World:
             "refinement": epistemic + irreducible - calibration,
         }
         phi, d = 1 - (z**2).sum(axis=1, keepdims=True), 1 - (q**2).sum(axis=1, keepdims=True)
-        loss, own = (d * (1 - 2 * phi) + phi**2).mean(), squared_gaps(phi, d, n_bins).sum()
-        pairs = {"expected": loss, "calibration": own, "refinement": loss - own}
+        loss, numbers = (d * (1 - 2 * phi) + phi**2).mean(), squared_gaps(phi, d, n_bins).sum()
+        pairs = {"expected": loss, "calibration": numbers, "refinement": loss - numbers}
         pairs |= {"predicted": phi.mean(), "observed": d.mean()}
         return values | {f"disagreement {name}": value for name, value in pairs.items()}
 
@@ -58,14 +58,14 @@ class World:
 
 def squared_gaps(predicted: np.ndarray, truth: np.ndarray, n_bins: int) -> np.ndarray:
     """P(bin) times squared gap, summed over the bins of every column."""
-    found = np.zeros(predicted.shape[1])
+    values = np.zeros(predicted.shape[1])
     for c, (z, q) in enumerate(zip(predicted.T, truth.T, strict=True)):
         bins = np.minimum((z * n_bins).astype(int), n_bins - 1)
         for b in range(n_bins):
             inside = bins == b
             if inside.any():
-                found[c] += inside.mean() * (q[inside].mean() - z[inside].mean()) ** 2
-    return found
+                values[c] += inside.mean() * (q[inside].mean() - z[inside].mean()) ** 2
+    return values
 
 
 def make(name: str) -> World:

@@ -31,9 +31,9 @@ def test_intervals_hold(world: str, name: str) -> None:
     missed = refused = 0
     for _ in range(REPETITIONS):
         rows = rng.integers(0, MANY, size=600)
-        found = getattr(cr.risk_coverage_curve(probs[rows], labels[rows]), name)
+        estimate = getattr(cr.risk_coverage_curve(probs[rows], labels[rows]), name)
         try:
-            low, high = found.interval(0.95)
+            low, high = estimate.interval(0.95)
         except cr.UnsupportedError:
             refused += 1
             continue

@@ -202,8 +202,8 @@ def _set_claims(sets: dict[str, EpistemicScore], files: Stored) -> list[Claim]:
     where = f"{sets[RSNN].n} public predictions of CIFAR-10"
     imprecision, largest = sets[EDL].summary["imprecision"], math.log(10)
     shares: dict[str, tuple[float, Interval]] = {
-        group: (one.mean / largest, normal_interval(one.mean / largest, one.stderr / largest))
-        for group, one in imprecision.items()
+        group: (estimate.mean / largest, normal_interval(estimate.mean / largest, estimate.stderr / largest))
+        for group, estimate in imprecision.items()
     }
     confidence = {
         name: rank_correlation(to_host(score.imprecision), to_host(score.confidence))

@@ -444,7 +444,7 @@ def _wrong_above_right(sets: Mapping[str, Mapping[str, Printed]]) -> Claim:
     return printed_claim(
         *WRONG_LARGER,
         f"larger in all rows but {', '.join(off) or 'none'} (1.608 right, 1.607 wrong)",
-        holds(one.endswith("E-CNN, NS") for one in off),
+        holds(text.endswith("E-CNN, NS") for text in off),
     )
 
 

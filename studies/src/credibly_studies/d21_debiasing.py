@@ -357,10 +357,10 @@ def _equal_weights(run: Run, data_sets: int = 400, choices: int = 20) -> Claim:
         counts = np.asarray(sample.labels.counts)
         share = counts / counts.sum(axis=1, keepdims=True)
         losses.append(((share - sample.predictions.probs) ** 2 + share * (1 - share)).sum(axis=1))
-    own = np.stack(losses)
-    equal = float(own.mean(axis=1).var(ddof=1))
-    weights = generator.random((choices, own.shape[1]))
-    others = [float((own @ weight / weight.sum()).var(ddof=1)) for weight in weights]
+    values = np.stack(losses)
+    equal = float(values.mean(axis=1).var(ddof=1))
+    weights = generator.random((choices, values.shape[1]))
+    others = [float((values @ weight / weight.sum()).var(ddof=1)) for weight in weights]
     return Claim(
         "D21 Sec. 3.1, App. B.1",
         "with equally many raters, equal weights of the instances have the least variance",

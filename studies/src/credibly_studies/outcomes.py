@@ -130,8 +130,8 @@ def height(curve: Curve) -> float:
 def same_curves(first: Curve, second: Curve) -> Outcome:
     """Return whether two curves are the same: no if they surely differ, yes if they cannot differ by much."""
     outcome: Outcome = "confirmed"
-    for level, one in first.items():
-        (low, high), (other_low, other_high) = one.interval, second[level].interval
+    for level, estimate in first.items():
+        (low, high), (other_low, other_high) = estimate.interval, second[level].interval
         if low > other_high or high < other_low:
             return "not confirmed"
         if max(high - other_low, other_high - low) > ALIKE:

@@ -72,8 +72,8 @@ class Backwards(Executor):
         future: Future[Any] = Future()
         self.waiting.append((future, function, args))
         if len(self.waiting) == 4:  # two worlds, two blocks
-            for one, call, given in reversed(self.waiting):
-                one.set_result(call(*given))
+            for one, call, arguments in reversed(self.waiting):
+                one.set_result(call(*arguments))
         return future
 
 

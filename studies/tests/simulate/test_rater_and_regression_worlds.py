@@ -75,7 +75,7 @@ def test_one_unknown_mean() -> None:
     # a variance of 1000 draws has standard error sqrt(2 / 1000) = 0.045; four times that
     drawn = [LocationWorld(n_members=1).draw(1, rng=seed) for seed in range(1000)]
     assert np.var([one.truth.mean[0] for one in drawn]) == pytest.approx(1.0, abs=0.18)
-    assert np.var([one.predictions.mean[0, 0] for one in drawn]) == pytest.approx(1.0, abs=0.18)
+    assert np.var([data.predictions.mean[0, 0] for data in drawn]) == pytest.approx(1.0, abs=0.18)
     assert [LocationWorld().null, LocationWorld(theta=1).null, LocationWorld(independent=True).null] == [
         True,
         None,

@@ -66,7 +66,7 @@ def test_counts_of_more_cells_than_a_histogram_takes(torch) -> None:
     n, k, bins = 3000, 1000, 15
     labels = rng.integers(k, size=(3, n))
     cell = rng.integers(bins, size=(n, k)) + bins * np.arange(k)
-    there = (torch.asarray(one.astype(np.int32), device="cuda") for one in (labels, cell))
+    there = (torch.asarray(values.astype(np.int32), device="cuda") for values in (labels, cell))
     counts = label_kernels.cell_counts(next(there), bins * k, cell=next(there))
     expected = [np.bincount(cell[np.arange(n), row], minlength=bins * k) for row in labels]
     np.testing.assert_array_equal(counts.cpu(), expected)

@@ -46,10 +46,10 @@ def entropies(array: np.ndarray) -> np.ndarray:
 def test_every_layout_gives_the_same_numbers(probs, layout) -> None:
     array = LAYOUTS[layout](probs)
     expected = entropies(array)
-    found = entropy_of_rows(array)
-    assert found.shape == array.shape[:2]
-    np.testing.assert_allclose(found, expected, rtol=1e-13, atol=1e-15)
-    assert not np.signbit(found).any()  # the entropy of a corner is 0, not -0
+    values = entropy_of_rows(array)
+    assert values.shape == array.shape[:2]
+    np.testing.assert_allclose(values, expected, rtol=1e-13, atol=1e-15)
+    assert not np.signbit(values).any()  # the entropy of a corner is 0, not -0
     np.testing.assert_allclose(mean_entropy_of_members(array), expected.mean(axis=1), rtol=1e-13)
     np.testing.assert_allclose(mean_of_members(array), array.astype(np.float64).mean(axis=1), rtol=1e-14)
     labels = np.arange(len(array)) % K

@@ -61,10 +61,10 @@ def test_uniforms_follow_the_definition(seed, stream, replicate, instance):
 
 @given(SEEDS, st.integers(0, 5), st.integers(0, 2**33), STARTS)
 def test_pieces_follow_the_definition(seed, stream, replicate, instance):
-    found = np.empty(19, dtype=np.uint16)
-    Uniforms(seed, stream).fill_pieces(found, replicate, instance)
+    values = np.empty(19, dtype=np.uint16)
+    Uniforms(seed, stream).fill_pieces(values, replicate, instance)
     expected = [piece_by_definition(seed, stream, replicate, instance + i) for i in range(19)]
-    assert found.tolist() == expected
+    assert values.tolist() == expected
 
 
 @given(SEEDS, st.integers(0, 5), st.integers(0, 2**33), STARTS, st.integers(1, 3), st.integers(1, 40))
@@ -179,8 +179,8 @@ def test_below_a_chance_are_the_uniforms_that_are(chance: float) -> None:
 def test_uniforms_at_addresses_are_those_that_are_filled_in_order() -> None:
     rng = np.random.default_rng(0)
     replicates, instances = rng.integers(2**40, size=50), rng.integers(2**40, size=50)
-    uniforms, one = Uniforms((2**64 - 5, 3), Stream.RESTS), np.empty(1)
+    uniforms, values = Uniforms((2**64 - 5, 3), Stream.RESTS), np.empty(1)
     found = uniforms.at(replicates, instances)
     for at in range(50):
-        uniforms.fill(one, int(replicates[at]), int(instances[at]))
-        assert found[at] == one[0]
+        uniforms.fill(values, int(replicates[at]), int(instances[at]))
+        assert found[at] == values[0]

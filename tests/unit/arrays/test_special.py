@@ -41,14 +41,14 @@ def test_libraries_agree(library, name):
 
 def test_ndtri_inverts_ndtr(library):
     levels = np.array([1e-9, 0.025, 0.5, 0.8, 0.999])
-    found = special.ndtr(special.ndtri(library.asarray(levels)))
-    assert read(found) == pytest.approx(levels, rel=1e-9)
+    values = special.ndtr(special.ndtri(library.asarray(levels)))
+    assert read(values) == pytest.approx(levels, rel=1e-9)
 
 
 def test_zero_times_log_zero_is_zero(library):
     # 0 log 0 = 0; 0.5 log 0.25 = -log 2
-    found = special.xlogy(library.asarray([0.0, 0.5]), library.asarray([0.0, 0.25]))
-    assert read(found) == pytest.approx([0.0, -math.log(2)])
+    values = special.xlogy(library.asarray([0.0, 0.5]), library.asarray([0.0, 0.25]))
+    assert read(values) == pytest.approx([0.0, -math.log(2)])
 
 
 def test_logsumexp_and_softmax(library):
@@ -64,8 +64,8 @@ def test_logsumexp_of_impossible_rows(library):
 
 def test_softmax_of_the_largest_numbers(library):
     largest = np.finfo(np.float64).max
-    found = special.softmax(library.asarray([[largest, -largest], [-largest, -largest]]))
-    assert read(found).tolist() == [[1.0, 0.0], [0.5, 0.5]]
+    values = special.softmax(library.asarray([[largest, -largest], [-largest, -largest]]))
+    assert read(values).tolist() == [[1.0, 0.0], [0.5, 0.5]]
 
 
 def test_gradient_of_softmax_is_the_covariance():

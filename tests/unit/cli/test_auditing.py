@@ -34,11 +34,11 @@ def test_numbers_are_those_of_the_library(credibly: Command, patients: Path) -> 
     assert ran.code == 0
     expected = cr.audit(cr.load(patients, groups=["age", "sex"]), n_resamples=99, rng=3)
     assert [row["group"] for row in ran.rows] == [group.group for group in expected.groups]
-    for row, one in zip(ran.rows, expected.groups, strict=True):
-        assert float(row["effect"]) == one.effect
-        assert float(row["interval_low"]) == one.low
-        assert float(row["adjusted_pvalue"]) == one.adjusted_pvalue
-        assert (row["verdict"], row["explained_by"]) == (one.verdict, one.explained_by or "")
+    for row, result in zip(ran.rows, expected.groups, strict=True):
+        assert float(row["effect"]) == result.effect
+        assert float(row["interval_low"]) == result.low
+        assert float(row["adjusted_pvalue"]) == result.adjusted_pvalue
+        assert (row["verdict"], row["explained_by"]) == (result.verdict, result.explained_by or "")
     assert "age is split at its quantiles" in ran.err
 
 

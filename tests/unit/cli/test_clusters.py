@@ -69,11 +69,11 @@ def test_blocks_within_every_cluster(credibly: Command, file: Path) -> None:
 def test_raters_of_patients(credibly: Command, tmp_path: Path) -> None:
     counts = np.stack([RNG.multinomial(3, row) for row in PROBS])
     np.savez(tmp_path / "raters.npz", probs=PROBS, counts=counts, patient=np.arange(200) // 8)
-    given = (tmp_path / "raters.npz", "--labels", "counts", "--clusters", "patient", "--n-resamples", 99)
-    tested = _json(credibly("test", *given, "--json"))
+    arguments = (tmp_path / "raters.npz", "--labels", "counts", "--clusters", "patient", "--n-resamples", 99)
+    tested = _json(credibly("test", *arguments, "--json"))
     assert tested["n_clusters"] == 25
     assert any("one label per instance was tested" in note for note in tested["notes"])
-    assert credibly("report", *given, "--out", tmp_path / "page.html").code == 0
+    assert credibly("report", *arguments, "--out", tmp_path / "page.html").code == 0
 
 
 def test_one_cluster_is_refused_in_plain_words(credibly: Command, tmp_path: Path) -> None:

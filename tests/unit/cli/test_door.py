@@ -85,17 +85,17 @@ def test_models_in_another_order_are_joined(credibly: Command, world: World, tmp
     np.savez(tmp_path / "a.npz", probs=world.calibrated, y=world.labels, id=ids)
     np.savez(tmp_path / "b.npz", probs=world.overconfident[order], y=world.labels[order], id=ids[order])
     np.savez(tmp_path / "c.npz", probs=world.overconfident, y=world.labels, id=ids)
-    found, straight = (
+    ran, straight = (
         credibly("compare", tmp_path / "a.npz", tmp_path / name, "--n-resamples", 100)
         for name in ("b.npz", "c.npz")
     )
-    assert found.code == straight.code == 0
+    assert ran.code == straight.code == 0
     drop = {"model"}
-    for row, other in zip(found.rows, straight.rows, strict=True):
+    for row, other in zip(ran.rows, straight.rows, strict=True):
         assert {k: v for k, v in row.items() if k not in drop} == {
             k: v for k, v in other.items() if k not in drop
         }
-    assert "joined with those of the first model by their ids" in found.err
+    assert "joined with those of the first model by their ids" in ran.err
 
 
 # Hints that help

@@ -141,8 +141,8 @@ def test_evaluate_prints_every_estimate_with_its_interval(
         else:
             assert (row["interval_low"], row["interval_high"]) == ("", "")
     assert list(ran.rows[0])[:2] == list(ESTIMATE_COLUMNS[:2])
-    found = {row["statistic"]: float(row["value"]) for row in ran.rows}
-    assert found["calibration_loss"] + found["refinement_loss"] == pytest.approx(found["brier"])
+    values = {row["statistic"]: float(row["value"]) for row in ran.rows}
+    assert values["calibration_loss"] + values["refinement_loss"] == pytest.approx(values["brier"])
 
 
 @pytest.mark.parametrize("flags", [(), ("--quiet",)])

@@ -41,17 +41,17 @@ def test_numbers_are_those_of_the_library(credibly: Command, members: Path, worl
         for result in results.values()
     ]
     assert len(ran.rows) == len(expected) == 2 * 2 * 3
-    for row, (name, one) in zip(ran.rows, expected, strict=True):
+    for row, (name, tested) in zip(ran.rows, expected, strict=True):
         assert (row["hypothesis"], row["group"], row["statistic"]) == (
             name,
-            one.details.group or "",
-            one.statistic_name,
+            tested.details.group or "",
+            tested.statistic_name,
         )
-        assert float(row["value"]) == one.statistic
-        assert float(row["pvalue"]) == one.pvalue
-        assert float(row["adjusted_pvalue"]) == one.adjusted_pvalue
-        assert float(row["sharpness"]) == one.details.sharpness
-        assert (row["side"], int(row["m"]), row["verdict"]) == (one.details.direction, M, one.verdict())
+        assert float(row["value"]) == tested.statistic
+        assert float(row["pvalue"]) == tested.pvalue
+        assert float(row["adjusted_pvalue"]) == tested.adjusted_pvalue
+        assert float(row["sharpness"]) == tested.details.sharpness
+        assert (row["side"], int(row["m"]), row["verdict"]) == (tested.details.direction, M, tested.verdict())
     assert "one of these 4 members" in ran.err
     assert "must not have been used to train" in ran.err
 

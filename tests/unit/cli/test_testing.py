@@ -182,8 +182,8 @@ def test_a_plan_needs_no_labels(credibly: Command, world: World, tmp_path: Path)
 
 def test_a_margin_asks_for_the_equivalence_test(credibly: Command, world: World, members: Path) -> None:
     ran = credibly("test", members, "--margin", 0.1, "--statistic", "confidence_gap", "--statistic", "ecce")
-    given = cr.Ensemble(world.members), world.labels
-    expected = cr.calibration_test(*given, statistics=["confidence_gap", "ecce"], margin=0.1)
+    arguments = cr.Ensemble(world.members), world.labels
+    expected = cr.calibration_test(*arguments, statistics=["confidence_gap", "ecce"], margin=0.1)
     assert [float(row["pvalue"]) for row in ran.rows] == [
         component.pvalue for component in expected.components.values()
     ]

@@ -113,9 +113,9 @@ def entropy(p: np.ndarray) -> float:
 
 
 def kl(t: np.ndarray, p: np.ndarray) -> float:
-    held = t > 0
+    inside = t > 0
     with np.errstate(divide="ignore"):
-        return float((t[held] * (np.log(t[held]) - np.log(p[held]))).sum())
+        return float((t[inside] * (np.log(t[inside]) - np.log(p[inside]))).sum())
 
 
 def js(t: np.ndarray, p: np.ndarray) -> float:

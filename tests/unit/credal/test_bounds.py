@@ -78,8 +78,8 @@ def test_support_of_events_is_their_upper_probability() -> None:
 
 def test_forms_of_events() -> None:
     ensemble = cr.Ensemble([[[0.5, 0.25, 0.25], [0.25, 0.25, 0.5]]])
-    one = cr.credal.lower_probability(ensemble, {0, 2})
-    assert one.tolist() == [0.75]  # both members give {0, 2} 0.75
+    values = cr.credal.lower_probability(ensemble, {0, 2})
+    assert values.tolist() == [0.75]  # both members give {0, 2} 0.75
     for same in ([0, 2], (2, 0), np.array([True, False, True])):
         assert cr.credal.lower_probability(ensemble, same).tolist() == [0.75]
     several = cr.credal.lower_probability(ensemble, np.array([[True, False, True], [True, False, False]]))

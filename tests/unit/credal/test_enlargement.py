@@ -26,9 +26,9 @@ def test_a_point_mixed_with_everything() -> None:
 
 
 def test_a_point_moved_by_total_variation() -> None:
-    found = enlarged(POINT, 0.1, "ball")
-    assert cr.credal.upper_probability(found)[0] == pytest.approx([0.6, 0.4, 0.3])
-    apart = 0.5 * np.abs(found.probs[0] - POINT.probs).sum(axis=1)
+    predictions = enlarged(POINT, 0.1, "ball")
+    assert cr.credal.upper_probability(predictions)[0] == pytest.approx([0.6, 0.4, 0.3])
+    apart = 0.5 * np.abs(predictions.probs[0] - POINT.probs).sum(axis=1)
     assert apart == pytest.approx([0.1, 0.1, 0.1])
     far = enlarged(cr.Point([[0.95, 0.05, 0.0]]), 0.1, "ball")  # class 0 is only 0.05 away
     assert far.probs[0, 0] == pytest.approx([1.0, 0.0, 0.0])
@@ -88,6 +88,6 @@ def test_bad_way() -> None:
 @pytest.mark.parametrize("by", ["vacuous", "ball"])
 def test_sets_of_everything_are_no_drawn_labels(by: str) -> None:
     members = np.random.default_rng(0).dirichlet(np.ones(3), size=(60, 4))
-    found = enlarged(cr.Ensemble(members, member_axis=1), 1.0, by)
-    assert (found.n_members, found.holds_drawn_labels) == (3, False)
-    assert not cr.credal_test(found, np.arange(60) % 3, rng=0).rejects()
+    predictions = enlarged(cr.Ensemble(members, member_axis=1), 1.0, by)
+    assert (predictions.n_members, predictions.holds_drawn_labels) == (3, False)
+    assert not cr.credal_test(predictions, np.arange(60) % 3, rng=0).rejects()

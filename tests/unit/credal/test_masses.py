@@ -124,9 +124,9 @@ def test_all_events_are_refused_beyond_16_classes() -> None:
 @pytest.mark.parametrize("k", [2, 3, 4, 5])
 def test_vertices_span_the_set(kind: str, k: int) -> None:
     credal = every_kind(np.random.default_rng(k), n=3, k=k)[kind]
-    found = cr.credal.vertices(credal)
-    assert found.shape == (3, math.factorial(k), k)
-    for ours, theirs in zip(found, corners(credal), strict=True):
+    values = cr.credal.vertices(credal)
+    assert values.shape == (3, math.factorial(k), k)
+    for ours, theirs in zip(values, corners(credal), strict=True):
         rounded = [np.unique(points.round(9), axis=0) for points in (ours, theirs)]
         # Both lists have the same extreme points; compare them through all events and a random direction.
         for direction in [*itertools.product((0, 1), repeat=k), np.random.default_rng(0).normal(size=k)]:

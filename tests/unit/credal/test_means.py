@@ -38,8 +38,8 @@ def test_means_are_those_of_all_rows(data, rows) -> None:
         mean = cr.credal.mean_over(cr.scan(probs, labels, chunk_rows=rows), MEASURES)
     assert list(mean) == list(MEASURES)
     for name, measure in MEASURES.items():
-        given = (whole, labels) if name == "hull" else (whole,)
-        values = measure(*given)
+        arguments = (whole, labels) if name == "hull" else (whole,)
+        values = measure(*arguments)
         assert mean[name].value == pytest.approx(values.mean(), rel=1e-12)
         assert mean[name].stderr == pytest.approx(values.std(ddof=1) / np.sqrt(N), rel=1e-9)
         assert mean[name].n == N
@@ -96,7 +96,7 @@ def test_infinite_distances_are_counted() -> None:
 
 def test_functions_of_users_and_closed_forms_of_a_dirichlet(data) -> None:
     probs, labels = data
-    mean = cr.credal.mean_over(cr.scan(probs, labels), lambda given: given.probs.max(axis=(1, 2)))
+    mean = cr.credal.mean_over(cr.scan(probs, labels), lambda predictions: predictions.probs.max(axis=(1, 2)))
     assert mean["<lambda>"].value == pytest.approx(probs.max(axis=(1, 2)).mean(), rel=1e-12)
     dirichlet = cr.Dirichlet(1.0 + probs)
     scan = cr.scan(dirichlet, labels, chunk_rows=90)
@@ -165,7 +165,7 @@ def test_errors_of_clusters_leave_each_out_once(data, weighted: bool) -> None:
     together = {"clusters": clusters, "sample_weight": weights}
     for rows in ((probs, loss, labels), (cr.scan(probs, labels, chunk_rows=90, **together), loss)):
         extra = together if len(rows) == 3 else {}
-        found = cr.credal.mean_over(*rows, **extra)["loss"]
-        assert found.value == pytest.approx(expected.value)
-        assert found.stderr == pytest.approx(expected.stderr)
-        assert found.degrees_of_freedom == pytest.approx(expected.degrees_of_freedom)
+        estimate = cr.credal.mean_over(*rows, **extra)["loss"]
+        assert estimate.value == pytest.approx(expected.value)
+        assert estimate.stderr == pytest.approx(expected.stderr)
+        assert estimate.degrees_of_freedom == pytest.approx(expected.degrees_of_freedom)

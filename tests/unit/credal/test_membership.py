@@ -51,10 +51,10 @@ def test_against_linear_programs(kind: str) -> None:
             rng.dirichlet(np.ones(4), 10),
         ]
     )
-    found = cr.credal.contains(credal, asked)
+    values = cr.credal.contains(credal, asked)
     away = [distance_to_hull(points, p) for points, p in zip(corners(credal), asked, strict=True)]
-    assert found.tolist() == [far < 1e-7 for far in away]
-    assert found[:10].all()
+    assert values.tolist() == [far < 1e-7 for far in away]
+    assert values[:10].all()
 
 
 @pytest.mark.parametrize(("m", "k"), [(6, 3), (12, 5), (5, 5), (3, 6), (8, 8), (30, 4)])

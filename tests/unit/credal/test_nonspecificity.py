@@ -104,10 +104,10 @@ def test_control_variates_leave_no_bias() -> None:
     # Slopes fitted on the very events they correct would be off by about 8 standard errors here.
     credal = random_intervals(np.random.default_rng(1), 20, 6)
     exact = cr.credal.nonspecificity(credal).mean()
-    found = np.array(
+    means = np.array(
         [cr.credal.nonspecificity_estimate(credal, n_events=64, rng=seed).mean for seed in range(150)]
     )
-    assert found.mean() == pytest.approx(exact, abs=4 * found.std() / 150**0.5)
+    assert means.mean() == pytest.approx(exact, abs=4 * means.std() / 150**0.5)
 
 
 def test_events_are_the_default_beyond_12_classes() -> None:

@@ -21,11 +21,11 @@ def sets_that_hold(share: float, n: int = 400, seed: int = 0) -> tuple[cr.Predic
     rng = np.random.default_rng(seed)
     labels = rng.integers(0, 4, size=n)
     members = np.zeros((n, 4), dtype=bool)
-    held = np.arange(n) < round(share * n)
+    inside = np.arange(n) < round(share * n)
     for i in range(n):
         others = [c for c in range(4) if c != labels[i]]
-        members[i, others[: 1 if held[i] else 2]] = True
-        members[i, labels[i]] = held[i]
+        members[i, others[: 1 if inside[i] else 2]] = True
+        members[i, labels[i]] = inside[i]
     return cr.PredictionSets(members, 0.9), labels
 
 

@@ -138,11 +138,11 @@ def test_curves_of_real_values_keep_clusters() -> None:
     labels = np.sqrt(0.5) * shift + np.sqrt(0.5) * rng.normal(size=600)
     normal = cr.Gaussian(np.zeros(600), np.ones(600))
     for curve in (cr.pit_test, cr.coverage_curve):
-        plain, own = curve(normal, labels, rng=0), curve(normal, labels, blocks=20, rng=0)
-        assert own.observed == pytest.approx(plain.observed)
-        assert np.mean(own.upper - own.lower) > 1.3 * np.mean(plain.upper - plain.lower)
-        assert not own.rejects()
-        assert "clusters" in own.hypothesis
+        plain, result = curve(normal, labels, rng=0), curve(normal, labels, blocks=20, rng=0)
+        assert result.observed == pytest.approx(plain.observed)
+        assert np.mean(result.upper - result.lower) > 1.3 * np.mean(plain.upper - plain.lower)
+        assert not result.rejects()
+        assert "clusters" in result.hypothesis
     with pytest.raises(cr.UnsupportedError, match="draw no labels"):
         cr.pit_test(
             cr.Gaussian(np.zeros((600, 2)), np.ones((600, 2))), labels, blocks=20, hypothesis="bayesian"

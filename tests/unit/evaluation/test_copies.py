@@ -95,8 +95,8 @@ def test_copies_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixtur
 
     probs, labels = doubled(6)
     np.savez(tmp_path / "a.npz", probs=probs, y=labels)
-    given = ["evaluate", str(tmp_path / "a.npz"), "--n-resamples", "39"]
-    assert main(given) == 0
+    arguments = ["evaluate", str(tmp_path / "a.npz"), "--n-resamples", "39"]
+    assert main(arguments) == 0
     assert "`--clusters copies`" in capsys.readouterr().err
-    assert main([*given, "--clusters", "copies", "--json"]) == 0
+    assert main([*arguments, "--clusters", "copies", "--json"]) == 0
     assert '"n_clusters": 150' in capsys.readouterr().out

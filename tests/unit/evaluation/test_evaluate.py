@@ -252,7 +252,7 @@ def test_the_crps_of_many_rows_is_split_on_a_random_part(monkeypatch: pytest.Mon
     parts = evaluation.decomposition
     assert parts.n == 60
     note = "miscalibration, discrimination and uncertainty: computed on 60 of 90 instances, drawn at random"
-    assert any(one.startswith(note) for one in evaluation.notes)
+    assert any(text.startswith(note) for text in evaluation.notes)
     assert cr.evaluate(cr.scan(gaussian, labels, chunk_rows=25), tests=False, rng=3).decomposition == parts
     rows = {
         row.statistic: row for row in cr.evaluation.number_rows(evaluation) if row.part == "decomposition"

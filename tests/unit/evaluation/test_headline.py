@@ -112,9 +112,9 @@ def churn(n: int = 3000) -> tuple[np.ndarray, np.ndarray]:
     return np.stack([1 - stated, stated], axis=1), labels
 
 
-def of(found: cr.Evaluation, about: str) -> Any:
+def of(evaluation: cr.Evaluation, about: str) -> Any:
     """Return the one answer about something."""
-    (answer,) = [question for question in found.headline.questions if question.about == about]
+    (answer,) = [question for question in evaluation.headline.questions if question.about == about]
     return answer
 
 

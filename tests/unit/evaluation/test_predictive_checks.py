@@ -43,9 +43,9 @@ def test_the_stage_is_the_check_itself(data: tuple, evaluation: cr.Evaluation) -
     assert "159 replicates were drawn instead of 99, because fewer cannot show a conflict" in evaluation.notes
     check = cr.predictive_check(*data, statistics=NAMES, groups=np.arange(120) % 2, n_resamples=159, rng=1)
     for name in NAMES:
-        one, other = evaluation.check.bayesian.checks[name], check.bayesian.checks[name]
-        assert np.array_equal(one.null_distribution, other.null_distribution)
-        assert one.pvalue == other.pvalue
+        result, other = evaluation.check.bayesian.checks[name], check.bayesian.checks[name]
+        assert np.array_equal(result.null_distribution, other.null_distribution)
+        assert result.pvalue == other.pvalue
     assert evaluation.check.independent.groups.keys() == {"0", "1"}
 
 
@@ -60,8 +60,8 @@ def test_json_holds_the_check_without_its_replicates(evaluation: cr.Evaluation) 
 def test_verdicts_name_the_hypothesis(evaluation: cr.Evaluation) -> None:
     found = check_verdicts(evaluation.check, evaluation.predictions, 0.05)
     assert len(found) == 6
-    assert all(one.finding.startswith("Bayesian hypothesis: ") for one in found[:3])
-    assert all(one.finding.startswith("Independent hypothesis: ") for one in found[3:])
+    assert all(verdict.finding.startswith("Bayesian hypothesis: ") for verdict in found[:3])
+    assert all(verdict.finding.startswith("Independent hypothesis: ") for verdict in found[3:])
 
 
 def test_a_value_that_is_too_good_is_said_in_words() -> None:

@@ -76,8 +76,8 @@ def test_replicates_are_rows_of_the_replicates_of_the_whole() -> None:
     assert both.components["skce"].n == PART
 
 
-def in_single_precision(found: cr.Evaluation) -> bool:
-    return any("with the seed, in single precision" in note for note in found.estimates["skce"].notes)
+def in_single_precision(evaluation: cr.Evaluation) -> bool:
+    return any("with the seed, in single precision" in note for note in evaluation.estimates["skce"].notes)
 
 
 def test_pairs_of_real_values_are_compared_in_single_precision_with_equal_p_values() -> None:

@@ -198,9 +198,9 @@ def test_the_unified_score_is_among_the_numbers() -> None:
     labels = rng.integers(3, size=40)
     rows = {(row.part, row.statistic): row for row in number_rows(cr.evaluate(probs, labels, n_resamples=99))}
     score = cr.epistemic_score(probs, labels, dependences=False)
-    own = rows["score.all", "epistemic_score"]
-    assert (own.value, own.n) == (pytest.approx(float(score), abs=1e-12), 40)
-    assert own.stderr == pytest.approx(np.std(score.total, ddof=1) / np.sqrt(40))
+    estimate = rows["score.all", "epistemic_score"]
+    assert (estimate.value, estimate.n) == (pytest.approx(float(score), abs=1e-12), 40)
+    assert estimate.stderr == pytest.approx(np.std(score.total, ddof=1) / np.sqrt(40))
     wrong = score.average.distance[~score.right].mean()
     assert rows["score.average.wrong", "epistemic_distance"].value == pytest.approx(wrong)
 

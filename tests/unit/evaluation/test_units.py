@@ -84,9 +84,9 @@ def test_models_that_differ_by_rounding_are_tied_in_any_unit() -> None:
             "one": cr.Gaussian(unit * MEAN, unit * STD),
             "other": cr.Gaussian(unit * MEAN[:, ::-1], unit * STD[:, ::-1]),
         }
-        found = cr.compare(models, unit * Y, n_resamples=199, rng=1).ranking.at("crps")
-        assert list(found.best_ranks) == [1, 1]
-        np.testing.assert_array_equal(found.intervals[:, 0], found.intervals[:, 1])
+        standing = cr.compare(models, unit * Y, n_resamples=199, rng=1).ranking.at("crps")
+        assert list(standing.best_ranks) == [1, 1]
+        np.testing.assert_array_equal(standing.intervals[:, 0], standing.intervals[:, 1])
 
 
 def test_recalibration_changes_in_any_unit() -> None:

@@ -13,23 +13,23 @@ from credibly.predictions import ClassPredictions
 from unit.io.corpus import REAL, ROWS, Row, agreement, hits
 
 
-def number_of(found: cr.Dataset) -> float:
-    predictions = found.predictions
+def number_of(data: cr.Dataset) -> float:
+    predictions = data.predictions
     if isinstance(predictions, (cr.PredictionSets, cr.predictions.PredictionIntervals)):
         assert predictions.claimed == 0.9
-        return float(np.mean(predictions.covers(found.batch)))
+        return float(np.mean(predictions.covers(data.batch)))
     if not isinstance(predictions, ClassPredictions):
         assert isinstance(predictions, (cr.Gaussian, cr.Samples, cr.Quantiles))
-        np.testing.assert_allclose(found.labels, REAL)
+        np.testing.assert_allclose(data.labels, REAL)
         if isinstance(predictions, cr.Quantiles):  # at levels that lie symmetrically
             middle = (predictions.values[:, 0] + predictions.values[:, -1]) / 2
         else:
             middle = predictions.expectation()
-        return float(np.abs(np.asarray(middle) - found.labels).mean())
+        return float(np.abs(np.asarray(middle) - data.labels).mean())
     probs = predictions.mean().probs
-    if isinstance(found.labels, cr.LabelCounts):
-        return agreement(probs, np.asarray(found.labels.counts))
-    return hits(probs, found.labels)
+    if isinstance(data.labels, cr.LabelCounts):
+        return agreement(probs, np.asarray(data.labels.counts))
+    return hits(probs, data.labels)
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.section}: {row.form} {row.said}")

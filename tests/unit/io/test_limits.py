@@ -283,8 +283,8 @@ def test_json_of_other_shapes(tmp_path: Path) -> None:
     bare = cr.load(written(tmp_path / "bare.json", b"[[0.25, 0.75], [1, 0]]"))
     records = [{"p_0": 0.25, "p_1": 0.75, "label": 1}, {"p_0": 1, "p_1": 0, "label": 0}]
     listed = cr.load(written(tmp_path / "records.json", json.dumps(records).encode()))
-    for found in (bare, listed):
-        np.testing.assert_array_equal(found.predictions.probs, [[0.25, 0.75], [1, 0]])
+    for data in (bare, listed):
+        np.testing.assert_array_equal(data.predictions.probs, [[0.25, 0.75], [1, 0]])
     assert listed.labels.tolist() == [1, 0]
 
 

@@ -412,26 +412,26 @@ def test_faults_are_named(tmp_path: Path, records: list[Any], match: str) -> Non
 
 
 def test_one_answer_tells_what_all_numbers_mean(tmp_path: Path) -> None:
-    own = {"options": ["1", "2", "3"], "probs": [0.2, 0.3, 0.5]}
-    by_text = cr.load(_lines(tmp_path, [{**own, "answer": 3}, {**own, "answer": 1}]))
+    settings = {"options": ["1", "2", "3"], "probs": [0.2, 0.3, 0.5]}
+    by_text = cr.load(_lines(tmp_path, [{**settings, "answer": 3}, {**settings, "answer": 1}]))
     assert by_text.labels.tolist() == [2, 0]
-    by_place = cr.load(_lines(tmp_path, [{**own, "answer": 0}, {**own, "answer": 1}]))
+    by_place = cr.load(_lines(tmp_path, [{**settings, "answer": 0}, {**settings, "answer": 1}]))
     assert by_place.labels.tolist() == [0, 1]
 
 
 def test_complete_lists_beside_short_ones_may_leave_a_rest(tmp_path: Path) -> None:
-    own = {"options": ["x", "y"], "answer": "x"}
+    settings = {"options": ["x", "y"], "answer": "x"}
     records = [
-        {**own, "logprobs": [math.log(0.6), math.log(0.3)]},
-        {**own, "logprobs": [math.log(0.6), None]},
+        {**settings, "logprobs": [math.log(0.6), math.log(0.3)]},
+        {**settings, "logprobs": [math.log(0.6), None]},
     ]
     kept = cr.load(_lines(tmp_path, records)).predictions
     assert np.allclose(kept.lower, [[0.6 / 0.9, 0.3 / 0.9], [0.6, 0.0]])  # given that an option is chosen
 
 
 def test_a_question_without_a_prediction_is_counted_wherever_it_stands(tmp_path: Path) -> None:
-    own = {"options": ["x", "y"], "answer": "x"}
-    data = cr.load(_lines(tmp_path, [own, *[{**own, "probs": [0.3, 0.7]}] * 3, own]))
+    settings = {"options": ["x", "y"], "answer": "x"}
+    data = cr.load(_lines(tmp_path, [settings, *[{**settings, "probs": [0.3, 0.7]}] * 3, settings]))
     assert len(data) == 3
     assert any("2 of 5 rows are left out" in note for note in data.notes)
 
@@ -603,8 +603,8 @@ def test_the_likelihood_of_the_right_answer_alone_is_no_prediction(tmp_path: Pat
 
 
 def _generated(at: int, texts: list[str], filtered: list[Any], right: float) -> dict[str, Any]:
-    own = {"doc_id": at, "doc": {}, "target": "so #### 18", "resps": [texts], "exact_match": right}
-    return {**own, "filtered_resps": filtered, "filter": "extract"}
+    settings = {"doc_id": at, "doc": {}, "target": "so #### 18", "resps": [texts], "exact_match": right}
+    return {**settings, "filtered_resps": filtered, "filter": "extract"}
 
 
 def test_repeated_texts_count_by_the_answers_that_a_filter_extracts(tmp_path: Path) -> None:
@@ -686,7 +686,7 @@ def test_tokens_of_a_text_that_inspect_scored(tmp_path: Path, others: list[Any])
 
 
 def test_epochs_need_not_be_complete_and_keep_their_grades(tmp_path: Path) -> None:
-    own = {"output": {}, "choices": None, "target": "Paris"}
+    settings = {"output": {}, "choices": None, "target": "Paris"}
     answers = [
         (0, 1, "It is Paris", "C"),
         (0, 2, "It is Paris", "C"),
@@ -696,7 +696,7 @@ def test_epochs_need_not_be_complete_and_keep_their_grades(tmp_path: Path) -> No
     samples = [
         {
             **_inspect_sample(0),
-            **own,
+            **settings,
             "id": at,
             "epoch": epoch,
             "scores": {"m": {"value": grade, "answer": text}},

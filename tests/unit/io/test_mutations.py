@@ -97,12 +97,12 @@ def mutations(draw: st.DrawFn, whole: bytes) -> bytes:
     return bytes(data)
 
 
-def validate_again(found: cr.Dataset) -> None:
+def validate_again(data: cr.Dataset) -> None:
     """Everything a dataset promises, asked once more of what came out."""
-    predictions = found.predictions
+    predictions = data.predictions
     content = content_of(predictions)
     assert all(np.isfinite(array).all() for array in content.rows.values())
-    assert all(len(array) == len(predictions) == len(found) for array in content.rows.values())
+    assert all(len(array) == len(predictions) == len(data) for array in content.rows.values())
     match predictions:
         case cr.Point():
             cr.Point(predictions.probs)
@@ -124,13 +124,13 @@ def validate_again(found: cr.Dataset) -> None:
             cr.LabelCounts(predictions.counts)
         case _:
             raise AssertionError(type(predictions))
-    if found.labels is not None and not isinstance(predictions, cr.LabelCounts):
-        as_labels(predictions, found.labels)
-    for beside in (found.features, found.groups, found.ids):
+    if data.labels is not None and not isinstance(predictions, cr.LabelCounts):
+        as_labels(predictions, data.labels)
+    for beside in (data.features, data.groups, data.ids):
         assert beside is None or len(beside) == len(predictions)
-    if found.classes is not None:
-        assert len(set(found.classes)) == len(found.classes) == predictions.n_classes
-    assert all(isinstance(note, str) for note in found.notes)
+    if data.classes is not None:
+        assert len(set(data.classes)) == len(data.classes) == predictions.n_classes
+    assert all(isinstance(note, str) for note in data.notes)
 
 
 def open_both_ways(path: Path) -> str:

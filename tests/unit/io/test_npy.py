@@ -23,9 +23,9 @@ ARRAYS = {
 def test_rows_are_those_of_the_array(tmp_path, name, rows) -> None:
     array, member_axis = ARRAYS[name]
     np.save(tmp_path / "a.npy", array)
-    found = read_rows(str(tmp_path / "a.npy"), rows, member_axis)
-    np.testing.assert_array_equal(found, array[:, rows] if member_axis == 0 else array[rows])
-    assert found.dtype == array.dtype
+    values = read_rows(str(tmp_path / "a.npy"), rows, member_axis)
+    np.testing.assert_array_equal(values, array[:, rows] if member_axis == 0 else array[rows])
+    assert values.dtype == array.dtype
 
 
 def test_a_file_that_shrank_is_refused(tmp_path) -> None:

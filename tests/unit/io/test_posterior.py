@@ -78,11 +78,11 @@ def test_drawn_classes_are_members_that_are_sure() -> None:
     # labels and draws are exchangeable: each of them against the mean of all of them
     every = np.eye(3)[np.concatenate([seen[None, :], flat])]
     expected = ((every.mean(axis=0) - every) ** 2).sum(axis=2).mean(axis=1)
-    found = check.bayesian.checks["brier"]
-    assert found.statistic == pytest.approx(expected[0])
-    assert np.abs(found.null_distribution[:, None] - expected).min(axis=1).max() < 1e-12
-    assert found.hypothesis == "the labels are one more joint draw, like the 60 that are stored"
-    assert found.details.member_pvalue is None
+    result = check.bayesian.checks["brier"]
+    assert result.statistic == pytest.approx(expected[0])
+    assert np.abs(result.null_distribution[:, None] - expected).min(axis=1).max() < 1e-12
+    assert result.hypothesis == "the labels are one more joint draw, like the 60 that are stored"
+    assert result.details.member_pvalue is None
 
 
 def test_class_probabilities_are_an_ensemble() -> None:

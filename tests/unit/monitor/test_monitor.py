@@ -258,8 +258,8 @@ def test_the_group_with_the_fault_is_found() -> None:
         wrong, sharp = stream(200, 0.5, seed=100 + seed)
         groups = np.append(rng.choice(["a", "b", "c"], 600), ["d"] * 200)
         monitor.update(np.vstack([probs, wrong]), np.append(labels, sharp), groups=groups)
-    found = {group.name: group.alarm for group in monitor.groups}
-    assert found == {"a": False, "b": False, "c": False, "d": True}
+    alarms = {group.name: group.alarm for group in monitor.groups}
+    assert alarms == {"a": False, "b": False, "c": False, "d": True}
     assert monitor.groups[0].name == "d"
     assert monitor.groups[0].n == 4000
     assert monitor.alarm

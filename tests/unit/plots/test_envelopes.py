@@ -32,9 +32,9 @@ def test_the_table_has_the_numbers_of_the_picture() -> None:
     pit, coverage = curves(SHIFTED)
     # the first picture shows shares minus their levels, the second shares
     for curve, minus in ((pit, pit.levels), (coverage, 0.0)):
-        shown = np.array(envelope(curve).table().rows, dtype=float)
+        values = np.array(envelope(curve).table().rows, dtype=float)
         drawn = np.stack([curve.levels, *(one - minus for one in (curve.observed, curve.lower, curve.upper))])
-        np.testing.assert_allclose(shown.T, drawn, atol=5e-4)  # three digits
+        np.testing.assert_allclose(values.T, drawn, atol=5e-4)  # three digits
 
 
 def test_findings_say_where_the_curve_leaves() -> None:

@@ -75,9 +75,9 @@ def test_violins_split_right_and_wrong(
     for group, side in (("right", -1), ("wrong", 1)):
         left, right, *_ = marked(picture, f"{group} predictions")
         for place in range(2):  # widths are shares over the largest share, so the fullest bin is 0.42 wide
-            own = np.abs(left + right - 2 * place) < 0.5
-            assert (right - left)[own].max() == pytest.approx(0.42)
-            assert ((left + right)[own] * side >= 2 * place * side).all()
+            mask = np.abs(left + right - 2 * place) < 0.5
+            assert (right - left)[mask].max() == pytest.approx(0.42)
+            assert ((left + right)[mask] * side >= 2 * place * side).all()
     assert picture.columns["mean if wrong"][0] == pytest.approx(getattr(score, part)[~score.right].mean())
     ax = picture.draw()
     assert [tick.get_text() for tick in ax.get_xticklabels()] == ["set", "point $x$"]

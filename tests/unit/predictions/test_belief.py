@@ -18,12 +18,12 @@ SETS = [{0}, {1}, {0, 1}, {0, 1, 2}]
 
 def beliefs_by_loop(masses, sets):
     """Bel(A) = sum of m(B) over listed B within A."""
-    found = np.zeros_like(masses)
+    values = np.zeros_like(masses)
     for j, a in enumerate(sets):
         for i, b in enumerate(sets):
             if set(b) <= set(a):
-                found[:, j] += masses[:, i]
-    return found
+                values[:, j] += masses[:, i]
+    return values
 
 
 def test_a_belief_keeps_its_masses(library):

@@ -20,8 +20,8 @@ ORDER = RNG.permutation(N)
 NAMES = np.array(["cat", "dog", "cow"])
 
 
-def accuracy(*given: object, **settings: object) -> float:
-    return float(cr.accuracy(*given, **settings))
+def accuracy(*arguments: object, **settings: object) -> float:
+    return float(cr.accuracy(*arguments, **settings))
 
 
 def test_an_index_in_another_order_is_joined() -> None:

@@ -15,8 +15,8 @@ SETS = np.array([[1, 0, 0], [1, 1, 0], [0, 0, 0], [1, 1, 1]], dtype=bool)
 
 def test_sets_hold_what_is_in_them() -> None:
     sets = cr.PredictionSets(SETS, 0.9)
-    held = sets.covers(as_labels(sets, [0, 2, 1, 2]))  # type: ignore[arg-type]
-    assert held.tolist() == [[True, False, False, True]]
+    values = sets.covers(as_labels(sets, [0, 2, 1, 2]))  # type: ignore[arg-type]
+    assert values.tolist() == [[True, False, False, True]]
     assert sets.sizes().tolist() == [1.0, 2.0, 0.0, 3.0]
     assert repr(sets) == "PredictionSets(n=4, k=3, claimed=0.9, dtype=bool)"
     assert sets[[1, 3]].sizes().tolist() == [2.0, 3.0]

@@ -29,8 +29,8 @@ ALONE = [cr.Gaussian(MEAN[i : i + 1], STD[i : i + 1], weights=WEIGHTS[i]) for i 
 
 def cdf(values: np.ndarray) -> np.ndarray:
     """F of every row at values (l, n), (l, n)."""
-    found: np.ndarray = (WEIGHTS * norm.cdf(values[:, :, None], MEAN, STD)).sum(axis=2)
-    return found
+    numbers: np.ndarray = (WEIGHTS * norm.cdf(values[:, :, None], MEAN, STD)).sum(axis=2)
+    return numbers
 
 
 def test_distribution_function_and_moments() -> None:
@@ -259,8 +259,8 @@ def test_files_in_chunks(tmp_path: Path) -> None:
     assert cr.crps(rows).value == pytest.approx(cr.crps(whole, LABELS).value, rel=1e-12)
     for statistic in ("crps", "skce", "quantile_calibration_error"):
         first, second = (
-            cr.calibration_test(*given, statistics=statistic, n_resamples=49, rng=0)
-            for given in ((rows,), (whole, LABELS))
+            cr.calibration_test(*arguments, statistics=statistic, n_resamples=49, rng=0)
+            for arguments in ((rows,), (whole, LABELS))
         )
         assert first.statistic == pytest.approx(second.statistic, rel=1e-9)
         assert first.pvalue == second.pvalue

@@ -204,8 +204,8 @@ def test_weights_go_where_rows_go() -> None:
     np.testing.assert_array_equal(hosted.mean().probs, cr.Ensemble(probs, weights=SHARES).mean().probs)
     assert ensemble[:5].weights is weights
     assert not without_graph(ensemble).weights.requires_grad
-    found, direct = (
+    result, direct = (
         cr.hypotests.weights_test(one, y, n_resamples=9, refit=False, rng=0)
         for one, y in ((ensemble, torch.tensor(labels)), (cr.Ensemble(probs, weights=SHARES), labels))
     )
-    assert found.pvalue == pytest.approx(direct.pvalue, rel=1e-9)
+    assert result.pvalue == pytest.approx(direct.pvalue, rel=1e-9)

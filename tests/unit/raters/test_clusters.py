@@ -17,17 +17,17 @@ SHARES = COUNTS / 4
 
 def test_the_epistemic_loss_has_the_error_of_clusters() -> None:
     parts = cr.raters.decompose_loss(PROBS, cr.LabelCounts(COUNTS), clusters=CODES)
-    own = np.sum((SHARES - PROBS) ** 2 - SHARES * (1 - SHARES) / 3, axis=1)
-    assert parts.epistemic.value == pytest.approx(own.mean())
-    sums = np.bincount(CODES, own - own.mean())
+    values = np.sum((SHARES - PROBS) ** 2 - SHARES * (1 - SHARES) / 3, axis=1)
+    assert parts.epistemic.value == pytest.approx(values.mean())
+    sums = np.bincount(CODES, values - values.mean())
     assert parts.epistemic.stderr == pytest.approx(np.sqrt(15 / 14 * sums @ sums) / N)
     assert parts.epistemic.n_clusters == 15
     assert 0 < parts.epistemic.degrees_of_freedom < 14
     column = (SHARES - PROBS)[:, 0] ** 2 - SHARES[:, 0] * (1 - SHARES[:, 0]) / 3
     sums = np.bincount(CODES, column - column.mean())
-    one = parts.per_class.epistemic[0]
-    assert one.stderr == pytest.approx(np.sqrt(15 / 14 * sums @ sums) / N)
-    assert one.n_clusters == 15
+    estimate = parts.per_class.epistemic[0]
+    assert estimate.stderr == pytest.approx(np.sqrt(15 / 14 * sums @ sums) / N)
+    assert estimate.n_clusters == 15
 
 
 def test_the_calibration_loss_leaves_out_pairs_inside_a_cluster() -> None:
@@ -45,6 +45,6 @@ def test_every_row_its_own_cluster_is_no_cluster() -> None:
     plain = cr.raters.decompose_disagreement(PROBS, cr.LabelCounts(COUNTS))
     alone = cr.raters.decompose_disagreement(PROBS, cr.LabelCounts(COUNTS), clusters=np.arange(N))
     for name in ("expected", "calibration", "refinement", "observed"):
-        own, other = getattr(plain, name), getattr(alone, name)
-        assert other.value == pytest.approx(own.value)
-        assert other.stderr == pytest.approx(own.stderr)
+        estimate, other = getattr(plain, name), getattr(alone, name)
+        assert other.value == pytest.approx(estimate.value)
+        assert other.stderr == pytest.approx(estimate.stderr)

@@ -164,9 +164,9 @@ def test_libraries_agree(library: Library, kind: str) -> None:
     for asarray in (library.asarray, np.asarray):
         parts = cr.raters.decompose_disagreement(type(here)(asarray(values)), cr.LabelCounts(asarray(counts)))
         found.append([getattr(parts, term) for term in (*TERMS, "predicted", "observed")])
-    for there, own in zip(*found, strict=True):
-        assert there.value == pytest.approx(own.value, abs=1e-13)
-        assert there.stderr == pytest.approx(own.stderr, rel=1e-9)
+    for there, estimate in zip(*found, strict=True):
+        assert there.value == pytest.approx(estimate.value, abs=1e-13)
+        assert there.stderr == pytest.approx(estimate.stderr, rel=1e-9)
 
 
 def test_other_sets_are_represented_by_their_mean() -> None:

@@ -145,8 +145,8 @@ def test_standard_errors_against_their_definition() -> None:
     # 2 (m / N)^2 sigma^4 / (m (m - 1)): what a cell without any gap would show
     floor = np.zeros((3, 2))
     for c, b in np.ndindex(3, 2):
-        own = d[bins[:, c] == b, c]
-        floor[c, b] = 2 * (own.size / 30) ** 2 * own.var(ddof=1) ** 2 / (own.size * (own.size - 1))
+        array = d[bins[:, c] == b, c]
+        floor[c, b] = 2 * (array.size / 30) ** 2 * array.var(ddof=1) ** 2 / (array.size * (array.size - 1))
 
     def error(values: np.ndarray, of_h: np.ndarray, least: float) -> float:
         lacking = max(0.0, least - of_h.var(ddof=1) / 30) if calibrates else 0.0
@@ -157,8 +157,8 @@ def test_standard_errors_against_their_definition() -> None:
         total = error(values.sum(axis=1), h.sum(axis=1), 1.5 * floor.sum())
         assert getattr(parts, name).stderr == pytest.approx(total, rel=1e-10), name
         for c in range(3):
-            own = error(values[:, c], h[:, c], floor[c].sum())
-            assert getattr(parts.per_class, name)[c].stderr == pytest.approx(own)
+            array = error(values[:, c], h[:, c], floor[c].sum())
+            assert getattr(parts.per_class, name)[c].stderr == pytest.approx(array)
     # h averages to the debiased loss, so the interval is centred where it should be
     assert parts.calibration.value == pytest.approx(h.sum(axis=1).mean(), abs=1e-13)
 
@@ -402,8 +402,8 @@ def test_means_that_few_instances_decide_have_no_interval(weighted: bool) -> Non
             assert getattr(parts, name).interval_refusal == mean_refusal(deviation)
             seen.add(mean_refusal(deviation) is None)
             per_class = getattr(parts.per_class, name)
-            own = weight[:, None] * (values - np.average(values, weights=weight, axis=0))
-            refused = [mean_refusal(column) is not None for column in own.T]
+            numbers = weight[:, None] * (values - np.average(values, weights=weight, axis=0))
+            refused = [mean_refusal(column) is not None for column in numbers.T]
             if not all(refused):
                 low, _ = per_class.interval()
                 assert np.isnan(low).tolist() == refused

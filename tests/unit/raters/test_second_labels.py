@@ -289,8 +289,8 @@ def test_raters_who_differ_widen_errors_and_are_said() -> None:
     test = cr.raters.rater_test(counts, n_resamples=99, rng=0)
     assert test.verdict() == "conflict"
     assert test.details.rater == f"rater {np.abs(labels.mean(axis=0) - labels.mean()).argmax()}"
-    own = 1 / (1 + np.exp(-strength[:, 0]))
-    mean = np.stack([1 - own, own], axis=1)
+    numbers = 1 / (1 + np.exp(-strength[:, 0]))
+    mean = np.stack([1 - numbers, numbers], axis=1)
     values = pair_products(mean, counts.counts * 1.0).sum(axis=1)
     alone = mean_error(values)
     crossed = crossed_error(alone, counts, mean, 1.0)

@@ -15,11 +15,11 @@ from recalibrations import members, rated
 
 def urn(alpha: np.ndarray, counts: np.ndarray) -> float:
     """Log-probability of labels drawn one by one from Polya's urn, in any fixed order."""
-    held, chance = alpha.astype(float).copy(), 0.0
+    values, chance = alpha.astype(float).copy(), 0.0
     for label, times in enumerate(counts):
         for _ in range(times):
-            chance += math.log(held[label] / held.sum())
-            held[label] += 1
+            chance += math.log(values[label] / values.sum())
+            values[label] += 1
     return chance
 
 
@@ -85,8 +85,8 @@ def test_a_linear_head_is_recovered() -> None:
     truth = cr.Dirichlet(concentration[:, None] * probs).sample(1, rng=1).probs[:, 0]
     counts = cr.LabelCounts(rng.multinomial(10, truth))
     alpha = cr.recalibrate.AlphaCalibration(penalty=0.0).fit(probs, counts, features=features)
-    found = np.log(alpha.alpha0(probs, features=features))
-    assert np.abs(found - np.log(concentration)).mean() < 0.1
+    values = np.log(alpha.alpha0(probs, features=features))
+    assert np.abs(values - np.log(concentration)).mean() < 0.1
     with pytest.raises(cr.InputError, match="must be given: the fit used 2"):
         alpha.apply(probs[1:])
     with pytest.raises(cr.InputError, match=r"2 columns of the fit; got shape \(\d+, 1\)"):
@@ -106,8 +106,8 @@ def test_a_network_sees_what_a_line_does_not() -> None:
     )
     line = cr.recalibrate.AlphaCalibration(head="linear").fit(probs, counts, features=features)
     assert network.convergence.loss_after < line.convergence.loss_after - 0.1
-    found = np.log(network.alpha0(probs, features=features))
-    assert np.corrcoef(found, np.log(concentration))[0, 1] > 0.9
+    values = np.log(network.alpha0(probs, features=features))
+    assert np.corrcoef(values, np.log(concentration))[0, 1] > 0.9
 
 
 @pytest.mark.parametrize("kind", ["point", "ensemble", "dirichlet", "dirichlets"])

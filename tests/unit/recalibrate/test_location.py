@@ -78,9 +78,9 @@ def test_what_groups_have_of_their_own_is_pulled_as_far_as_chance_explains_it() 
     for between, bound in ((0.0, 0.005), (1.0, 0.055)):  # 0.3^2 / 10 / (0.3^2 + 1 / 10) = 0.047
         labels = MEAN + between * shifts[groups] + ERROR
         fitted = cr.recalibrate.LocationScaling(("shift",)).fit(gaussian, labels, groups=groups)
-        own = fitted.centre[0] + fitted.centre[1:]
+        values = fitted.centre[0] + fitted.centre[1:]
         truth = between * shifts[[int(level) for level in fitted.levels]]
-        assert np.mean((own - truth) ** 2) < bound
+        assert np.mean((values - truth) ** 2) < bound
         scale = cr.recalibrate.SpreadScaling().fit(
             gaussian, MEAN + np.exp(between * shifts[groups]) * ERROR, groups=groups
         )

@@ -27,7 +27,7 @@ def comparison() -> cr.Comparison:
     names = ("ensemble", "single", "intervals", "evidential")
     data = {name: demo(name).rows(slice(0, 200)) for name in names}
     return cr.compare(
-        {name: one.predictions for name, one in data.items()},
+        {name: dataset.predictions for name, dataset in data.items()},
         data["single"].labels,
         n_resamples=100,
     )

@@ -137,7 +137,7 @@ def table_faults(
 def count_faults(shown: ShownTable, replicates: np.ndarray) -> list[str]:
     """Count replicates in the bins that a table names, whose ends are rounded there."""
     finite = replicates[np.isfinite(replicates)]
-    bins = [[Decimal(end) for end in one.split(" to ")] for one, _ in shown.rows]
+    bins = [[Decimal(end) for end in text.split(" to ")] for text, _ in shown.rows]
     counts = [int(count) for _, count in shown.rows]
     wrong = (
         []
@@ -154,17 +154,18 @@ def count_faults(shown: ShownTable, replicates: np.ndarray) -> list[str]:
     return wrong
 
 
-def wrong_on(page: ShownPage, given: cr.Evaluation, predictions: Any) -> list[str]:
+def wrong_on(page: ShownPage, evaluated: cr.Evaluation, predictions: Any) -> list[str]:
     """Return all that a page says and the evaluation does not."""
-    nulls = drawn_nulls(given)
+    nulls = drawn_nulls(evaluated)
     counted = [table for table in page.tables if table.caption in nulls]
     wrong = [f"“{name}” is missing" for name in nulls if name not in [one.caption for one in counted]]
     for one in counted:
         wrong += count_faults(one, nulls[one.caption].null_distribution)
-    wrong += table_faults(page, expected_tables(given), [*first_curves(given), *counted])
-    wrong += [f"{name}: {page.facts.get(name)}, not {said}" for name, said in expected_facts(given).items()
+    wrong += table_faults(page, expected_tables(evaluated), [*first_curves(evaluated), *counted])
+    facts = expected_facts(evaluated)
+    wrong += [f"{name}: {page.facts.get(name)}, not {said}" for name, said in facts.items()
               if page.facts.get(name) != said]  # fmt: skip
-    cards, reasons = expected_cards(given)
+    cards, reasons = expected_cards(evaluated)
     wrong += [f"key number {card}" for card in page.cards if card not in cards]
     wrong += [f"key number {card} is missing" for card in cards if card not in page.cards]
     text = " ".join(sentence.text for sentence in page.sentences)
@@ -172,15 +173,17 @@ def wrong_on(page: ShownPage, given: cr.Evaluation, predictions: Any) -> list[st
         footnote = f"^{number} No interval, because {reason.replace('`', '')}."
         wrong += [] if footnote in text else [f"“{footnote}” is missing"]
     *steps, again = page.commands
-    settings = given.settings
+    settings = evaluated.settings
     for name in ("n_bins", "n_resamples", "rng", "level", "pairwise_rows"):
         wrong += [] if f"{name}={settings[name]}," in again else [f"{name}={settings[name]} is missing"]
     plans = [step for step in steps if "plan" in step]
-    wrong += [plan for plan in plans if f"gap={given.headline.margin:g})" not in plan]
+    wrong += [plan for plan in plans if f"gap={evaluated.headline.margin:g})" not in plan]
     wanted = (
-        cr.plan_labels(predictions, gap=given.headline.margin, level=1 - settings["level"]) if plans else None
+        cr.plan_labels(predictions, gap=evaluated.headline.margin, level=1 - settings["level"])
+        if plans
+        else None
     )
-    return wrong + evaluation_faults(page, given, None if wanted is None else wanted.instances)
+    return wrong + evaluation_faults(page, evaluated, None if wanted is None else wanted.instances)
 
 
 def wrong_between(page: ShownPage, given: Any) -> list[str]:
@@ -264,12 +267,12 @@ def test_numbers_are_written_with_three_digits(value: float, shown: str) -> None
 # ------------------------------------------------------------------------- pages that show something else
 
 
-def _with_estimates(given: cr.Evaluation, change: Callable[[float], float]) -> cr.Evaluation:
+def _with_estimates(evaluated: cr.Evaluation, change: Callable[[float], float]) -> cr.Evaluation:
     estimates = {
         name: dataclasses.replace(estimate, value=change(estimate.value))
-        for name, estimate in given.estimates.items()
+        for name, estimate in evaluated.estimates.items()
     }
-    return dataclasses.replace(given, estimates=estimates)
+    return dataclasses.replace(evaluated, estimates=estimates)
 
 
 def _raw_p(given: cr.Evaluation) -> cr.Evaluation:
@@ -301,12 +304,12 @@ def _predicted_observed(given: cr.Evaluation) -> cr.Evaluation:
     return dataclasses.replace(given, audit=dataclasses.replace(given.audit, groups=groups))
 
 
-def _uncorrected(given: cr.Evaluation) -> cr.Evaluation:
-    loss, names = given.raters.loss, ("expected", "irreducible", "epistemic", "calibration", "dispersion")
+def _uncorrected(evaluated: cr.Evaluation) -> cr.Evaluation:
+    loss, names = evaluated.raters.loss, ("expected", "irreducible", "epistemic", "calibration", "dispersion")
     plugin = dataclasses.replace(loss.plugin, **{name: getattr(loss, name) for name in names})
     swapped = {name: getattr(loss.plugin, name) for name in names}
     loss = dataclasses.replace(loss, plugin=plugin, **swapped)
-    return dataclasses.replace(given, raters=dataclasses.replace(given.raters, loss=loss))
+    return dataclasses.replace(evaluated, raters=dataclasses.replace(evaluated.raters, loss=loss))
 
 
 def _our_p(given: cr.Evaluation) -> cr.Evaluation:
@@ -319,12 +322,12 @@ def _our_p(given: cr.Evaluation) -> cr.Evaluation:
     return dataclasses.replace(given, check=check)
 
 
-def _inverted_groups(given: cr.Evaluation) -> cr.Evaluation:
+def _inverted_groups(audited: cr.Evaluation) -> cr.Evaluation:
     groups = {
         group: {name: dataclasses.replace(one, value=1 / one.value) for name, one in own.items()}
-        for group, own in given.groups.items()
+        for group, own in audited.groups.items()
     }
-    return dataclasses.replace(given, groups=groups)
+    return dataclasses.replace(audited, groups=groups)
 
 
 @pytest.mark.slow

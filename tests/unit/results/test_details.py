@@ -66,8 +66,8 @@ def test_every_test_has_a_sentence(plain: cr.results.HypotestResult) -> None:
 
 def test_a_test_with_other_details_keeps_its_fields(plain: cr.results.HypotestResult) -> None:
     bound = cr.hypotests.certificate(MEMBERS[:, 0], LABELS)
-    found = with_details(plain, cr.results.EquivalenceDetails(0.02, bound), name="another")
-    assert (found.name, found.pvalue, found.details.margin) == ("another", plain.pvalue, 0.02)
+    result = with_details(plain, cr.results.EquivalenceDetails(0.02, bound), name="another")
+    assert (result.name, result.pvalue, result.details.margin) == ("another", plain.pvalue, 0.02)
     assert plain.details == cr.results.Details()
 
 

@@ -161,8 +161,8 @@ def test_very_few_rows(n) -> None:
 def test_torch_tensors_in_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("credibly.evaluation.set_tests.MOST_REFITS", 0)
     torch = pytest.importorskip("torch", reason="needs the torch extra")
-    given = cr.Ensemble(torch.as_tensor(PROBS)), torch.as_tensor(LABELS)
+    arguments = cr.Ensemble(torch.as_tensor(PROBS)), torch.as_tensor(LABELS)
     settings = {"statistics": ["brier", "hosmer_lemeshow", "skce"], "n_resamples": 19, "pairwise_rows": 40}
-    whole = cr.evaluate(*given, **settings)
-    cut = cr.evaluate(cr.scan(*given, chunk_rows=40), **settings)
+    whole = cr.evaluate(*arguments, **settings)
+    cut = cr.evaluate(cr.scan(*arguments, chunk_rows=40), **settings)
     assert differences(whole.to_dict(), cut.to_dict()) == []

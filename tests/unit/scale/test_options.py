@@ -49,10 +49,10 @@ def test_rounded_rows_are_normalised_in_every_chunk(tmp_path: Path) -> None:
 
 
 def test_columns_are_chosen_in_every_chunk(tmp_path: Path) -> None:
-    given = {"age": RNG.random(N), **columns_of(PROBS), "label": LABELS}
-    rows = cr.scan(written(tmp_path, **given), columns=["p_0", "p_1", "p_2"])
+    settings = {"age": RNG.random(N), **columns_of(PROBS), "label": LABELS}
+    rows = cr.scan(written(tmp_path, **settings), columns=["p_0", "p_1", "p_2"])
     assert float(cr.accuracy(rows)) == float(cr.accuracy(PROBS, LABELS))
-    rows = cr.scan(written(tmp_path, **given), exclude=["age"])
+    rows = cr.scan(written(tmp_path, **settings), exclude=["age"])
     assert float(cr.accuracy(rows)) == float(cr.accuracy(PROBS, LABELS))
 
 

@@ -58,10 +58,10 @@ def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("beside", CASES)
 @pytest.mark.parametrize("kind", KINDS)
 def test_blocks_give_the_estimate_of_all_rows(kind: str, beside: str, pool, small_parts) -> None:
-    given, own = KINDS[kind], BESIDE[beside]
-    source = cr.scan(given, Y, chunk_rows=CHUNK, engine=pool, **own)
+    given, settings = KINDS[kind], BESIDE[beside]
+    source = cr.scan(given, Y, chunk_rows=CHUNK, engine=pool, **settings)
     assert meets_in_chunks(cr.skce, source)
-    whole, cut = cr.skce(given, Y, **own), cr.skce(source)
+    whole, cut = cr.skce(given, Y, **settings), cr.skce(source)
     np.testing.assert_allclose(cut.value, whole.value, **SAME)
     assert (cut.settings, cut.notes) == (whole.settings, whole.notes)  # bandwidths of the same rows
     assert (cut.n, cut.n_clusters) == (whole.n, whole.n_clusters)
@@ -71,10 +71,10 @@ def test_blocks_give_the_estimate_of_all_rows(kind: str, beside: str, pool, smal
 @pytest.mark.parametrize("kind", KINDS)
 def test_blocks_give_the_replicates_of_all_rows(kind: str, beside: str, pool, small_parts) -> None:
     """Labels that are drawn; of clusters, signs."""
-    given, own = KINDS[kind], BESIDE[beside]
+    given, settings = KINDS[kind], BESIDE[beside]
     asked = {"statistics": "skce", "n_resamples": 19, "rng": 4}
-    whole = cr.calibration_test(given, Y, **asked, **own)
-    cut = cr.calibration_test(cr.scan(given, Y, chunk_rows=CHUNK, engine=pool, **own), **asked)
+    whole = cr.calibration_test(given, Y, **asked, **settings)
+    cut = cr.calibration_test(cr.scan(given, Y, chunk_rows=CHUNK, engine=pool, **settings), **asked)
     assert (cut.pvalue, cut.n, cut.notes) == (whole.pvalue, whole.n, whole.notes)
     np.testing.assert_allclose(cut.statistic, whole.statistic, **SAME)
     np.testing.assert_allclose(cut.null_distribution, whole.null_distribution, **SAME)

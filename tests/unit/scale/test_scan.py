@@ -62,7 +62,7 @@ def test_chunks_of_whole_leaves_change_no_bit(monkeypatch, data) -> None:
         tasks = [StatisticsTask.of(SUMS[:4], source), MeasuresTask.of(cr.uncertainty, source)]
         found = [one for part in one_pass(source, tasks) for one in part.values()]
         assert len(found) == 7
-        return [number for one in found for number in (one.value, one.stderr)]
+        return [number for estimate in found for number in (estimate.value, estimate.stderr)]
 
     whole = numbers(N)
     for rows in (32, 64, 96, 320):
@@ -328,9 +328,9 @@ def test_decompositions_over_raters(data, binning) -> None:
             cut = decompose(cr.scan(probs, label_counts, chunk_rows=91), binning=binning)
         assert (cut.n, cut.n_left_out, cut.notes) == (whole.n, whole.n_left_out, whole.notes)
         for term in terms:
-            own, other = getattr(cut, term), getattr(whole, term)
-            assert own.value == pytest.approx(other.value, rel=1e-10, abs=1e-13)
-            assert own.stderr == pytest.approx(other.stderr, rel=1e-9)
+            estimate, other = getattr(cut, term), getattr(whole, term)
+            assert estimate.value == pytest.approx(other.value, rel=1e-10, abs=1e-13)
+            assert estimate.stderr == pytest.approx(other.stderr, rel=1e-9)
     with pytest.raises(InputTypeError, match="LabelCounts"):
         cr.raters.decompose_loss(cr.scan(probs, np.zeros(N, dtype=int)))
 

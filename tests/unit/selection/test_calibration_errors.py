@@ -62,11 +62,11 @@ def test_intervals_hold_the_difference_and_are_joint_over_models() -> None:
     models = {"truth": _data(2000), "sure": _data(2000, power=2.5)}
     alone = error_differences(models, ERRORS, "truth", 0.95)
     more = error_differences({**models, "third": _data(2000, power=0.5)}, ERRORS, "truth", 0.95)
-    for one, other in zip(alone, [each for each in more if each.model == "sure"], strict=True):
-        assert one.value == other.value > 0
-        assert one.is_clear
-        assert one.interval[0] < one.value < one.interval[1]
-        assert other.interval[1] - other.interval[0] > one.interval[1] - one.interval[0]
+    for estimate, other in zip(alone, [each for each in more if each.model == "sure"], strict=True):
+        assert estimate.value == other.value > 0
+        assert estimate.is_clear
+        assert estimate.interval[0] < estimate.value < estimate.interval[1]
+        assert other.interval[1] - other.interval[0] > estimate.interval[1] - estimate.interval[0]
     (same,) = error_differences({"a": _data(), "b": _data()}, (cr.smooth_ece,), "a", 0.95)
     assert same.interval == (0.0, 0.0)
 
@@ -76,17 +76,17 @@ def test_clusters_count_once() -> None:
     ids = np.tile(np.arange(400), 4)
 
     def often(power: float, clusters: np.ndarray | None) -> Dataset:
-        one = _data(power=power)
+        data = _data(power=power)
         return Dataset(
-            Point(np.tile(np.asarray(one.predictions.probs), (4, 1))),
-            np.tile(np.asarray(one.labels), 4),
+            Point(np.tile(np.asarray(data.predictions.probs), (4, 1))),
+            np.tile(np.asarray(data.labels), 4),
             clusters=clusters,
         )
 
     single = error_differences({"a": _data(), "b": _data(power=2.5)}, ERRORS, "a", 0.95)
     whole = error_differences({"a": often(1.0, ids), "b": often(2.5, ids)}, ERRORS, "a", 0.95)
     apart = error_differences({"a": often(1.0, None), "b": often(2.5, None)}, ERRORS, "a", 0.95)
-    for one, together, alone in zip(single, whole, apart, strict=True):
-        assert together.value == pytest.approx(one.value)
-        assert together.stderr == pytest.approx(one.stderr, rel=0.01)
+    for estimate, together, alone in zip(single, whole, apart, strict=True):
+        assert together.value == pytest.approx(estimate.value)
+        assert together.stderr == pytest.approx(estimate.stderr, rel=0.01)
         assert alone.stderr < 0.7 * together.stderr

@@ -76,15 +76,17 @@ def test_recommendations_follow_the_questions() -> None:
 
 def test_crossings_are_where_lines_meet() -> None:
     assert len(TOY.crossings) == 6  # nearer models are wider here: all pairs cross once
-    for one in TOY.crossings:
-        below, beyond = TOY.names.index(one.below), TOY.names.index(one.beyond)
-        means = TOY.means(one.tradeoff)
+    for estimate in TOY.crossings:
+        below, beyond = TOY.names.index(estimate.below), TOY.names.index(estimate.beyond)
+        means = TOY.means(estimate.tradeoff)
         assert means[below] == pytest.approx(means[beyond])
-        assert TOY.means(0.999 * one.tradeoff)[below] < TOY.means(0.999 * one.tradeoff)[beyond]
-        assert one.interval == pytest.approx((one.tradeoff, one.tradeoff))  # draws without noise
-        order = TOY.order(0.999999 * one.tradeoff)
-        assert order.index(one.below) == one.rank - 1
-        assert order.index(one.beyond) == one.rank
+        assert TOY.means(0.999 * estimate.tradeoff)[below] < TOY.means(0.999 * estimate.tradeoff)[beyond]
+        assert estimate.interval == pytest.approx(
+            (estimate.tradeoff, estimate.tradeoff)
+        )  # draws without noise
+        order = TOY.order(0.999999 * estimate.tradeoff)
+        assert order.index(estimate.below) == estimate.rank - 1
+        assert order.index(estimate.beyond) == estimate.rank
     leaders = TOY.leaders()
     assert [name for _, _, name in leaders] == ["C", "B", "A", "D"]
     assert leaders[0][0] == 0.0

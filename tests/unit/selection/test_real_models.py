@@ -170,7 +170,7 @@ def test_the_comparison_has_sentences_a_page_and_a_picture() -> None:
     comparison = cr.compare({"right": RIGHT, "wide": WIDE, "draws": DRAWS}, LABELS)
     assert "By CRPS, draws is first" in comparison.findings[0]
     assert "right is statistically tied with it" in comparison.findings[0]
-    assert any(one.startswith("By interval score, right is first") for one in comparison.findings[1:])
+    assert any(text.startswith("By interval score, right is first") for text in comparison.findings[1:])
     assert comparison.findings[1].startswith("wide: Intervals are too wide: ")
     page = render_report(comparison)
     assert "Behind the first by CRPS" in page

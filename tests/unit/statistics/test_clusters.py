@@ -36,8 +36,8 @@ def test_unequal_clusters_are_left_out_one_by_one(statistic: object) -> None:
     estimate = statistic(PROBS, LABELS, clusters=codes, sample_weight=weights)  # type: ignore[operator]
     without = []
     for code in range(21):
-        own = codes != code
-        without.append(float(statistic(PROBS[own], LABELS[own], sample_weight=weights[own])))  # type: ignore[operator]
+        mask = codes != code
+        without.append(float(statistic(PROBS[mask], LABELS[mask], sample_weight=weights[mask])))  # type: ignore[operator]
     moved = np.array(without) - estimate.value
     assert estimate.stderr == pytest.approx(np.sqrt(20 / 21 * moved @ moved))
     assert estimate.degrees_of_freedom < 20

@@ -94,9 +94,9 @@ def test_errors_of_clusters_are_those_of_their_rows() -> None:
     many = np.repeat(np.arange(300), 10)
     alone, copied = fit(probs, y), fit(probs[many], y[many], clusters=many)
     for name in ("slope", "intercept", "in_the_large"):
-        one, ten = getattr(alone, name), getattr(copied, name)
-        assert ten.value == pytest.approx(one.value, rel=1e-6)
-        assert ten.stderr == pytest.approx(one.stderr, rel=0.02)
+        estimate, ten = getattr(alone, name), getattr(copied, name)
+        assert ten.value == pytest.approx(estimate.value, rel=1e-6)
+        assert ten.stderr == pytest.approx(estimate.stderr, rel=0.02)
         assert ten.n_clusters == 300
 
 

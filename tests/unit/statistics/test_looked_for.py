@@ -99,9 +99,9 @@ def test_the_decision_curve_is_net_benefit_at_every_threshold() -> None:
 
 
 def test_quantiles_of_the_smooth_gap_surround_their_mean() -> None:
-    found = [float(one(PROBS, LABELS, target=1)) for one in (S.e50, S.ici, S.e90, S.emax)]
-    assert 0 < found[0] < found[2] <= found[3]
-    assert found[1] < found[3]
+    values = [float(one(PROBS, LABELS, target=1)) for one in (S.e50, S.ici, S.e90, S.emax)]
+    assert 0 < values[0] < values[2] <= values[3]
+    assert values[1] < values[3]
 
 
 def test_quantiles_of_the_smooth_gap_are_those_of_the_gaps() -> None:

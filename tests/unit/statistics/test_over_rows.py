@@ -59,9 +59,9 @@ def test_rows_in_memory_are_bound_once(monkeypatch: pytest.MonkeyPatch) -> None:
     calls = []
     real = type(cr.confidence_ece).terms
 
-    def counted(*given: Any) -> Any:
+    def counted(*arguments: Any) -> Any:
         calls.append(1)
-        return real(*given)
+        return real(*arguments)
 
     monkeypatch.setattr(type(cr.confidence_ece), "terms", counted)
     cr.confidence_ece(PROBS, LABELS, p=2, debiased=True)  # the second look included

@@ -112,9 +112,9 @@ def test_weighted_standard_error_with_equal_weights_is_the_plain_one() -> None:
 def test_label_counts_average_over_the_raters(statistic: cr.statistics.Statistic) -> None:
     probs = [[0.7, 0.2, 0.1], [0.3, 0.3, 0.4]]
     counts = [[2, 0, 1], [0, 1, 0]]
-    own = [float(statistic(probs[:1], [label])) for label in (0, 0, 2)]
+    values = [float(statistic(probs[:1], [label])) for label in (0, 0, 2)]
     other = float(statistic(probs[1:], [1]))
-    expected = (sum(own) / 3 + other) / 2  # instances weigh the same whatever the number of raters
+    expected = (sum(values) / 3 + other) / 2  # instances weigh the same whatever the number of raters
     assert float(statistic(probs, cr.LabelCounts(counts))) == pytest.approx(expected)
 
 

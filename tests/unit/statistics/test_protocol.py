@@ -82,11 +82,13 @@ def test_a_sample_weight_per_instance() -> None:
 def test_counts_weigh_every_instance_once_whatever_its_raters(name: str) -> None:
     counts = np.array([[3, 1], [0, 2], [1, 0], [2, 3]])
     row, label = np.nonzero(counts)
-    own = counts[row, label] / counts.sum(axis=1)[row]
+    values = counts[row, label] / counts.sum(axis=1)[row]
     statistic = cr.statistics.registered()[name].with_(n_bins=3)
-    spread = statistic(PROBS[row], label, sample_weight=own)
+    spread = statistic(PROBS[row], label, sample_weight=values)
     assert float(statistic(PROBS, cr.LabelCounts(counts))) == pytest.approx(float(spread))
     # weights multiply instances
     weight = np.array([1.0, 2.0, 0.0, 0.5])
     both = statistic(PROBS, cr.LabelCounts(counts), sample_weight=weight)
-    assert float(both) == pytest.approx(float(statistic(PROBS[row], label, sample_weight=own * weight[row])))
+    assert float(both) == pytest.approx(
+        float(statistic(PROBS[row], label, sample_weight=values * weight[row]))
+    )

@@ -88,8 +88,8 @@ def test_standardised_labels_meet_in_a_centred_kernel() -> None:
     mean, std = MEAN[:, 0], STD[:, 0]
     places = np.stack([mean, std], axis=1)
     plain = np.exp(-np.linalg.norm(places[:, None] - places[None, :], axis=2) / 0.9)
-    own = plain.mean(axis=1)
-    inner = plain - own[:, None] - own[None, :] + plain.mean() + 0.2
+    values = plain.mean(axis=1)
+    inner = plain - values[:, None] - values[None, :] + plain.mean() + 0.2
     kernel = inner / np.sqrt(np.outer(np.diag(inner), np.diag(inner)))
     z = (Y - mean) / std
 
@@ -269,9 +269,9 @@ OF_TABLE = {
 def test_numbers_too_large_to_square_are_refused(kind: str) -> None:
     made, labels = OF_TABLE[kind], [1.0, 2.0, 3.0]
     assert abs(cr.skce(made(np.minimum(FAR, 1e149)), labels).value) < 1
-    for given in ((made(FAR), labels), (cr.scan(made(FAR), labels, chunk_rows=1),)):
+    for arguments in ((made(FAR), labels), (cr.scan(made(FAR), labels, chunk_rows=1),)):
         with pytest.raises(cr.InputError, match=r"must not exceed 1e\+150 .* row 1 has 1e\+160\. Use other"):
-            cr.skce(*given)
+            cr.skce(*arguments)
 
 
 def test_labels_too_large_to_square() -> None:

@@ -148,7 +148,9 @@ def test_the_package_answers_as_well() -> None:
 
 
 def test_no_alias_hides_a_statistic_or_a_public_name() -> None:
-    aliases = {alias for one in cr.statistics.registered().values() for alias in one.story.aliases}
+    aliases = {
+        alias for statistic in cr.statistics.registered().values() for alias in statistic.story.aliases
+    }
     assert not aliases & {*cr.statistics.registered(), *cr.__all__}
     assert not aliases & set(registry._ELSEWHERE)
 

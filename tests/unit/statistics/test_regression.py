@@ -229,8 +229,8 @@ def test_sums_of_many_rows_lose_no_digits() -> None:
     given, observed, drawn = mixtures(5000)
     for statistic in (cr.crps, cr.gaussian_log_loss):
         tabled = statistic.bind(given).for_replicates(Reals(observed), 999)
-        found = tabled(Reals(drawn[3:])) - tabled.contributions(Reals(drawn[3:])).mean(axis=1)
-        assert np.abs(found).max() < 1e-7
+        values = tabled(Reals(drawn[3:])) - tabled.contributions(Reals(drawn[3:])).mean(axis=1)
+        assert np.abs(values).max() < 1e-7
 
 
 @pytest.mark.parametrize("statistic", [cr.crps, cr.gaussian_log_loss])
@@ -399,7 +399,9 @@ def test_what_pit_refuses() -> None:
 # What all of them refuse, and corners
 
 
-REAL = [one for one in cr.statistics.registered().values() if one.traits.labels == {"reals"}]
+REAL = [
+    statistic for statistic in cr.statistics.registered().values() if statistic.traits.labels == {"reals"}
+]
 every = pytest.mark.parametrize("statistic", REAL, ids=lambda one: one.name)
 
 

@@ -23,8 +23,10 @@ def sums() -> list[str]:
     """Registered statistics of classes that can be fed in batches."""
     return [
         name
-        for name, one in registered().items()
-        if one.traits.reduction == "sum" and "classes" in one.traits.labels and name not in NEED_ALL_ROWS
+        for name, statistic in registered().items()
+        if statistic.traits.reduction == "sum"
+        and "classes" in statistic.traits.labels
+        and name not in NEED_ALL_ROWS
     ]
 
 

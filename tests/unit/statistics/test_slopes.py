@@ -86,11 +86,11 @@ def test_units_whose_squares_are_no_numbers_are_refused(name: str, unit: float) 
 def test_units_of_draws_whose_squares_are_no_numbers_are_refused(name: str) -> None:
     draws = np.random.default_rng(4).normal(size=(len(Y), 12))
     statistic = cr.statistics.registered()[name]
-    for given in ((cr.Samples(1e160 * draws), Y), (cr.scan(cr.Samples(1e160 * draws), Y, chunk_rows=2),)):
+    for arguments in ((cr.Samples(1e160 * draws), Y), (cr.scan(cr.Samples(1e160 * draws), Y, chunk_rows=2),)):
         with pytest.raises(
             cr.UnsupportedError, match=r"the variance of predictions must be below 1e300 .* row"
         ):
-            statistic(*given)
+            statistic(*arguments)
 
 
 @pytest.mark.parametrize("name", ["mean_slope", "spread_ratio", "spread_slope", "ence"])

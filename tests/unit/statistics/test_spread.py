@@ -31,9 +31,9 @@ def test_variance_of_a_mixture() -> None:
 
 
 def test_ratio() -> None:
-    found = cr.statistics.spread_ratio(GIVEN, Y)
-    assert found.value == pytest.approx(Z2.mean(), rel=1e-12)
-    assert found.stderr == pytest.approx(Z2.std(ddof=1) / np.sqrt(N), rel=1e-12)
+    estimate = cr.statistics.spread_ratio(GIVEN, Y)
+    assert estimate.value == pytest.approx(Z2.mean(), rel=1e-12)
+    assert estimate.stderr == pytest.approx(Z2.std(ddof=1) / np.sqrt(N), rel=1e-12)
 
 
 def test_slope_is_that_of_least_squares_with_a_robust_error() -> None:
@@ -386,11 +386,11 @@ def test_clusters_of_stated_variances(name: str) -> None:
     ids = np.arange(N) // 5
     test = cr.calibration_test(GIVEN, Y, statistics=name, clusters=ids, n_resamples=199, rng=0)
     assert (test.pvalue <= 0.01) == (name == "spread_ratio")
-    found = cr.statistics.registered()[name](GIVEN, Y, clusters=ids)
+    estimate = cr.statistics.registered()[name](GIVEN, Y, clusters=ids)
     without = [float(cr.statistics.registered()[name](GIVEN[ids != c], Y[ids != c])) for c in range(40)]
-    error = np.sqrt(39 / 40 * np.sum((np.array(without) - found.value) ** 2))
-    assert found.stderr == pytest.approx(error, rel=1e-9)
-    assert found.n_clusters == 40
+    error = np.sqrt(39 / 40 * np.sum((np.array(without) - estimate.value) ** 2))
+    assert estimate.stderr == pytest.approx(error, rel=1e-9)
+    assert estimate.n_clusters == 40
 
 
 def test_variance_of_squared_z_scores_of_a_mixture() -> None:

@@ -36,9 +36,9 @@ def test_estimates_are_made_once(
     calls = []
     made = SmootherBound.meet
 
-    def counted(self: SmootherBound, *given: object) -> object:
+    def counted(self: SmootherBound, *arguments: object) -> object:
         calls.append(self)
-        return made(self, *given)
+        return made(self, *arguments)
 
     monkeypatch.setattr(SmootherBound, "meet", counted)
     both = cr.calibration_test(probs, labels, statistics=chosen, n_resamples=19, rng=0)

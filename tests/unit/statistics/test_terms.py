@@ -46,7 +46,7 @@ def test_sums_by_part_are_those_of_the_rows_of_every_part(kind: str) -> None:
     cell = np.broadcast_to(np.arange(size) if whole.cell is None else whole.cell, whole.mean.shape)
     added, mean, variance = whole.added(labels), whole.mean, whole.variance
     own = {"size": np.ones(mean.shape), "expected": mean, "variance": variance, "third": whole.third}
-    fixed = {name: found.reshape(PARTS, size) for name, found in split.fixed(None, NEEDS).items()}
+    fixed = {name: values.reshape(PARTS, size) for name, values in split.fixed(None, NEEDS).items()}
     observed = split.observed(labels).reshape(-1, PARTS, size)
     square, cube = (power.reshape(-1, PARTS, size) for power in split.powers(labels))
     for part in range(PARTS):
@@ -87,11 +87,11 @@ def test_weights_count_rows_by_part(kind: str) -> None:
     added = whole.added(labels)[:, kept]
     where = np.arange(whole.n_cells) if whole.cell is None else whole.cell
     cell = np.broadcast_to(where, whole.mean.shape)[kept]
-    found = whole.split(PART, PARTS).observed(weighted).reshape(-1, PARTS, whole.n_cells)
+    values = whole.split(PART, PARTS).observed(weighted).reshape(-1, PARTS, whole.n_cells)
     for part in range(PARTS):
         for at in range(whole.n_cells):
             inside = (PART[kept][:, None] == part) & (cell == at)
-            assert found[:, part, at] == pytest.approx(added[:, inside].sum(axis=1))
+            assert values[:, part, at] == pytest.approx(added[:, inside].sum(axis=1))
 
 
 @pytest.mark.parametrize("kind", ["one event", "every class"])
@@ -103,9 +103,9 @@ def test_a_device_counts_the_same(kind: str, ordered: bool, monkeypatch: pytest.
     monkeypatch.setattr(events, "on_accelerator", lambda array: True)
     probs, part = torch.from_numpy(PROBS[order]), torch.from_numpy(PART[order])
     labels = Classes(torch.from_numpy(LABELS[:, order]), K)
-    one = kind == "one event"
-    given = Events(probs[:, 1], event=torch.ones(N, dtype=torch.uint8)) if one else Events(probs)
-    split = given.split(part, PARTS)
+    mask = kind == "one event"
+    text = Events(probs[:, 1], event=torch.ones(N, dtype=torch.uint8)) if mask else Events(probs)
+    split = text.split(part, PARTS)
     assert (split.ends is not None) is ordered
     expected, on_host = made(kind)
     assert split.observed(labels).numpy() == pytest.approx(expected.split(PART, PARTS).observed(on_host))

@@ -38,13 +38,13 @@ def test_weights_equal_repeated_rows(name, closed):
 
 
 def test_curves_and_losses_of_raters_take_the_same_bins():
-    given = {"n_bins": 5, "binning": "equal_mass"}
+    settings = {"n_bins": 5, "binning": "equal_mass"}
     rows, labels = PROBS.repeat(WEIGHTS, axis=0), LABELS.repeat(WEIGHTS)
-    curve = cr.reliability_curve(PROBS, LABELS, sample_weight=WEIGHTS, **given)
-    assert curve.edges == pytest.approx(cr.reliability_curve(rows, labels, **given).edges)
+    curve = cr.reliability_curve(PROBS, LABELS, sample_weight=WEIGHTS, **settings)
+    assert curve.edges == pytest.approx(cr.reliability_curve(rows, labels, **settings).edges)
     counts = RNG.multinomial(3, np.full(3, 1 / 3), size=N)
-    weighted = cr.raters.decompose_loss(PROBS, cr.LabelCounts(counts), sample_weight=WEIGHTS, **given)
-    repeated = cr.raters.decompose_loss(rows, cr.LabelCounts(counts.repeat(WEIGHTS, axis=0)), **given)
+    weighted = cr.raters.decompose_loss(PROBS, cr.LabelCounts(counts), sample_weight=WEIGHTS, **settings)
+    repeated = cr.raters.decompose_loss(rows, cr.LabelCounts(counts.repeat(WEIGHTS, axis=0)), **settings)
     assert weighted.plugin.calibration.value == pytest.approx(repeated.plugin.calibration.value)
 
 

@@ -51,9 +51,9 @@ def test_effects_and_pvalues_are_those_of_a_double_loop() -> None:
     }
     scores = {}
     for (name, mask), (kind, (q, event)) in itertools.product(masks.items(), kinds.items()):
-        own, variance = q[mask], (q * (1 - q))[mask].sum()
+        values, variance = q[mask], (q * (1 - q))[mask].sum()
         skewness = (q * (1 - q) * (1 - 2 * q))[mask].sum() / variance**1.5
-        sums = np.array([event(y)[mask].sum() - own.sum() for y in (labels, *drawn)])
+        sums = np.array([event(y)[mask].sum() - values.sum() for y in (labels, *drawn)])
         scores[name, kind] = np.abs(normal_scores(sums / np.sqrt(variance), np.full(40, skewness)))
     order = sorted(scores, key=lambda key: -scores[key][0])
     adjusted, before = {}, 0.0
@@ -144,13 +144,13 @@ def test_clusters_draw_one_sign_for_all_their_rows(n_clusters: int) -> None:
         seen, predicted = (sums**2).sum(), (probs[mask, 0] * probs[mask, 1]).sum()
         observed = np.abs(sums.sum()) / np.sqrt(max(seen, predicted))
         values = np.concatenate([[observed], np.abs(drawn @ sums) / np.sqrt(seen)])
-        (one,) = (group for group in result.groups if group.group == name)
-        assert one.pvalue == pytest.approx(np.mean(values >= values[0] - 1e-9))
-        for end in (one.low, one.high):  # where the test of this effect has the score that all share
+        (tested,) = (group for group in result.groups if group.group == name)
+        assert tested.pvalue == pytest.approx(np.mean(values >= values[0] - 1e-9))
+        for end in (tested.low, tested.high):  # where the test of this effect has the score that all share
             apart = sums - np.bincount(clusters[mask], minlength=n_clusters) * end
             if abs(end) < 1:
                 criticals.append(np.abs(apart.sum()) / np.sqrt(max((apart**2).sum(), predicted)))
-        assert (one.low <= 0 <= one.high) == (observed <= max(criticals) + 1e-9)
+        assert (tested.low <= 0 <= tested.high) == (observed <= max(criticals) + 1e-9)
     assert len(criticals) > 4
     assert criticals == pytest.approx(criticals[:1] * len(criticals), rel=1e-4)
     assert result.n_clusters == n_clusters
@@ -396,9 +396,9 @@ def test_groups_are_the_rows_of_a_table() -> None:
     table = pandas.DataFrame(result.groups)
     assert table["effect"].tolist() == [group.effect for group in result.groups]
     assert result.to_dict()["type"] == "AuditResult"
-    one = result.groups[0]
-    assert one.low <= one.effect <= one.high
-    assert 0 < one.detectable <= 1
+    diagnosis = result.groups[0]
+    assert diagnosis.low <= diagnosis.effect <= diagnosis.high
+    assert 0 < diagnosis.detectable <= 1
 
 
 @pytest.mark.parametrize(
@@ -431,9 +431,9 @@ def test_weights_are_refused() -> None:
 
 def test_no_event_in_clusters_is_no_proof() -> None:
     probs = np.tile([0.985, 0.015], (200, 1))  # 3 events expected, none seen: exp(-3) = 0.05
-    given = {"groups": {"all": np.zeros(200)}, "measures": ["classes"], "rng": 0}
-    clustered = cr.audit(probs, np.zeros(200, dtype=int), clusters=np.arange(200) // 10, **given)
-    assert cr.audit(probs, np.zeros(200, dtype=int), **given).pvalue > 0.05
+    settings = {"groups": {"all": np.zeros(200)}, "measures": ["classes"], "rng": 0}
+    clustered = cr.audit(probs, np.zeros(200, dtype=int), clusters=np.arange(200) // 10, **settings)
+    assert cr.audit(probs, np.zeros(200, dtype=int), **settings).pvalue > 0.05
     assert clustered.pvalue > 0.05  # all sums are -0.15: signs alone would say 2 / 2^20
 
 
@@ -459,8 +459,8 @@ def test_rows_in_the_order_of_cells_count_the_same(monkeypatch: pytest.MonkeyPat
     expected = cr.audit(probs, labels, groups=groups, n_resamples=19, min_size=1, rng=3)
     monkeypatch.setattr(group_scores, "on_accelerator", lambda array: True)
     monkeypatch.setattr(events, "on_accelerator", lambda array: True)
-    given = torch.from_numpy(probs), torch.from_numpy(labels)
-    audited = cr.audit(*given, groups=groups, n_resamples=19, min_size=1, rng=3)
+    arguments = torch.from_numpy(probs), torch.from_numpy(labels)
+    audited = cr.audit(*arguments, groups=groups, n_resamples=19, min_size=1, rng=3)
     assert [group.adjusted_pvalue for group in audited.groups] == [
         group.adjusted_pvalue for group in expected.groups
     ]
@@ -479,8 +479,8 @@ def test_distinct_values_are_those_of_numpy(values: Any) -> None:
 
     for one in (np.array(values), np.array(values)[:0]):
         expected = np.unique(one, return_index=True, return_inverse=True)
-        for found, own in zip(_distinct(one), expected, strict=True):
-            assert found.tolist() == own.reshape(-1).tolist()
+        for array, numbers in zip(_distinct(one), expected, strict=True):
+            assert array.tolist() == numbers.reshape(-1).tolist()
 
 
 def test_two_classes_have_one_measure() -> None:

@@ -92,8 +92,8 @@ def test_the_same_seed_gives_the_same_p_values_in_every_library(data: tuple) -> 
     settings = {"statistics": NAMES, "n_resamples": 19, "rng": 5}
     few = data[0][:30], data[1][:30]
     tested = cr.calibration_test(*few, **settings)
-    for library, given in other_libraries(*few).items():
-        result = cr.calibration_test(*given, **settings)
+    for library, arguments in other_libraries(*few).items():
+        result = cr.calibration_test(*arguments, **settings)
         assert result.pvalue == tested.pvalue, library
         for name in NAMES:
             assert result.components[name].pvalue == tested.components[name].pvalue, (library, name)
@@ -352,8 +352,8 @@ def everywhere(probs: np.ndarray, labels: np.ndarray, statistic: str) -> set[flo
     order = np.random.default_rng(5).permutation(k)
     settings = {"statistics": statistic, "n_resamples": 199, "rng": 0}
     return {
-        cr.calibration_test(*given, **settings).pvalue
-        for given in (
+        cr.calibration_test(*arguments, **settings).pvalue
+        for arguments in (
             (probs, labels),
             (torch.tensor(probs), torch.tensor(labels)),
             (probs[:, ::-1].copy(), k - 1 - labels),

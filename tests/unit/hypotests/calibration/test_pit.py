@@ -353,9 +353,9 @@ def test_clusters_of_rain_are_not_miscalibrated() -> None:
     for seed in range(10):
         rng = np.random.default_rng(seed)
         scale = np.exp(rng.normal(size=400) / 2)
-        given = -np.log(1 - np.maximum(levels - 0.6, 0) / 0.4) * scale[:, None]
+        values = -np.log(1 - np.maximum(levels - 0.6, 0) / 0.4) * scale[:, None]
         rain = np.where(rng.random(400) < 0.6, 0.0, rng.exponential(size=400) * scale)
-        asked = cr.Quantiles(given, levels), rain
+        asked = cr.Quantiles(values, levels), rain
         same = {"clusters": ids, "n_resamples": 99, "rng": seed}
         found.append([curve(*asked, **same).pvalue for curve in (cr.pit_test, cr.coverage_curve)])
         for name in ("picp", "quantile_calibration_error"):

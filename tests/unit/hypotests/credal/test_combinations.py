@@ -143,8 +143,8 @@ def test_the_set_test_takes_one_of_several_raters() -> None:
     counts = cr.LabelCounts(3 * np.eye(3, dtype=int)[labels])
     for weights in ("mean", "learned"):
         settings = {"weights": weights, "statistics": "brier", "n_resamples": 9, "rng": 0}
-        found, single = (cr.hypotests.weights_test(members, given, **settings) for given in (counts, labels))
-        assert found.pvalue == single.pvalue
-        assert any("one label per instance was tested" in note for note in found.notes)
-    rated = found.details.regions(members, counts, n_resamples=19)
+        result, single = (cr.hypotests.weights_test(members, given, **settings) for given in (counts, labels))
+        assert result.pvalue == single.pvalue
+        assert any("one label per instance was tested" in note for note in result.notes)
+    rated = result.details.regions(members, counts, n_resamples=19)
     assert rated.scores == pytest.approx(single.details.regions(members, labels, n_resamples=19).scores)

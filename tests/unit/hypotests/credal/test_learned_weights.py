@@ -120,8 +120,8 @@ def test_bases() -> None:
 def test_boundary_points_are_in_the_set_whatever_the_order_of_members() -> None:
     probs = np.random.default_rng(0).dirichlet(np.ones(3), size=(20, 4))
     learner = cr.learners.BoundaryLearner()
-    given = learner.points(points_of(cr.Ensemble(probs), 5, SEED))
-    assert given.names[4:] == (
+    predictions = learner.points(points_of(cr.Ensemble(probs), 5, SEED))
+    assert predictions.names[4:] == (
         "boundary towards class 0",
         "boundary towards class 1",
         "boundary towards class 2",
@@ -133,19 +133,19 @@ def test_boundary_points_are_in_the_set_whatever_the_order_of_members() -> None:
         "the largest in class 2",
     )
     turned = learner.points(points_of(cr.Ensemble(probs[:, ::-1]), 5, SEED))
-    np.testing.assert_allclose(turned.probs[:, 4:], given.probs[:, 4:], atol=1e-9)
+    np.testing.assert_allclose(turned.probs[:, 4:], predictions.probs[:, 4:], atol=1e-9)
     entropy = -(probs * np.log(probs)).sum(axis=2)
     for at, chosen in (
         (8, entropy.argmax(axis=1)),
         (9, entropy.argmin(axis=1)),
         (11, probs[..., 1].argmax(axis=1)),
     ):
-        assert (given.probs[:, at] == probs[np.arange(20), chosen]).all()
+        assert (predictions.probs[:, at] == probs[np.arange(20), chosen]).all()
     # equally cautious: the mean of both, not the first
     mirrored = cr.Ensemble([[[0.9, 0.1], [0.1, 0.9]]])
     np.testing.assert_allclose(learner.points(points_of(mirrored, 5, SEED)).probs[0, 5:7], 0.5)
     for at in range(4, 13):
-        assert cr.credal.contains(cr.Ensemble(probs), given.probs[:, at]).all()
+        assert cr.credal.contains(cr.Ensemble(probs), predictions.probs[:, at]).all()
     many = cr.Ensemble(np.random.default_rng(0).dirichlet(np.ones(25), size=(6, 3)))
     assert len(learner.points(points_of(many, 5, SEED)).names) == 3 + 3
 

@@ -84,6 +84,6 @@ def test_label_vectors_are_learned_from_as_if_alone(shared, in_cache, monkeypatc
     penalty = np.broadcast_to([[0.01], [30.0], [0.3], [3.0], [1e-3], [1.0], [0.1]], (7, made.n_parameters))
     together = fit_weights(made, points, labels, penalty, counted=counted).parameters
     for row in range(7):
-        own = slice(row, row + 1)
-        alone = fit_weights(made, points, labels[own], penalty[own], counted=counted[own]).parameters
-        np.testing.assert_allclose(together[own], alone, rtol=1e-9, atol=1e-9)
+        rows = slice(row, row + 1)
+        alone = fit_weights(made, points, labels[rows], penalty[rows], counted=counted[rows]).parameters
+        np.testing.assert_allclose(together[rows], alone, rtol=1e-9, atol=1e-9)

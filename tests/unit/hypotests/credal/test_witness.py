@@ -254,11 +254,11 @@ def test_four_outcomes(
         validity=replace(tested.details.validity, pvalue=witness),
         calibration=replace(tested.details.calibration, pvalue=weights, null_distribution=None),
     )
-    found = replace(tested, pvalue=max(witness, weights), details=details)
-    assert (found.details.outcome(), found.verdict()) == (outcome, word)
-    assert words in found.sentence()
-    assert found.rejects(0.05) == (outcome == "both")
-    assert words in str(found)
+    result = replace(tested, pvalue=max(witness, weights), details=details)
+    assert (result.details.outcome(), result.verdict()) == (outcome, word)
+    assert words in result.sentence()
+    assert result.rejects(0.05) == (outcome == "both")
+    assert words in str(result)
 
 
 def test_lower_bounds_of_0_make_no_label_impossible() -> None:
@@ -291,9 +291,9 @@ def test_impossible_labels_are_counted_and_named() -> None:
     assert validity.details.impossible_rows.tolist() == [7, 31]
     assert (both.verdict(), both.details.outcome(), both.pvalue) == ("conflict", "both", validity.pvalue)
     told = "The labels of 2 of 60 instances (rows 7, 31) have probability 0 under every distribution"
-    for found in (both, ask(sets, labels)):
-        assert found.sentence().startswith(told)
-        assert "may still be calibrated" not in found.sentence()
+    for question in (both, ask(sets, labels)):
+        assert question.sentence().startswith(told)
+        assert "may still be calibrated" not in question.sentence()
     labels[31] = 0
     assert "The label of row 7 has probability 0" in ask(sets, labels).sentence()
 

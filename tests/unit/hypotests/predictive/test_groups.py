@@ -60,8 +60,8 @@ def test_adjusted_pvalues_are_westfall_young_over_all_cells() -> None:
             ]
         ).clip(max=1)
         smallest = pooled.min(axis=0)
-        for one, own in zip(cells, pooled[:, 0], strict=True):
-            assert one.adjusted_pvalue == pytest.approx(np.mean(smallest <= own + 1e-12))
+        for result, own in zip(cells, pooled[:, 0], strict=True):
+            assert result.adjusted_pvalue == pytest.approx(np.mean(smallest <= own + 1e-12))
 
 
 def test_verdicts_of_groups_are_counted() -> None:
@@ -131,9 +131,9 @@ def test_clusters_keep_labels_and_draw_signs() -> None:
         members, labels, statistics=["brier", "confidence_ece"], clusters=ids, n_resamples=99, rng=3
     )
     for name, component in tested.components.items():
-        own = checked.independent.checks[name]
-        assert own.null_distribution == pytest.approx(component.null_distribution)
-        assert own.n_clusters == 20
+        result = checked.independent.checks[name]
+        assert result.null_distribution == pytest.approx(component.null_distribution)
+        assert result.n_clusters == 20
     assert "clusters of rows are independent" in checked.bayesian.hypothesis
     rows = np.flatnonzero(SHIFT == "blur")
     group = checked.bayesian.groups["blur"]["brier"]

@@ -173,7 +173,9 @@ def test_user_statistics_scalar_batched_and_plain_agree() -> None:
 
 def test_every_registered_statistic_of_classes_can_be_checked() -> None:
     members, labels = world(n=30)
-    names = [name for name, one in cr.statistics.registered().items() if "classes" in one.traits.labels]
+    names = [
+        name for name, statistic in cr.statistics.registered().items() if "classes" in statistic.traits.labels
+    ]
     check = cr.predictive_check(members, labels, statistics=names, n_resamples=19, rng=0)
     assert list(check.bayesian.checks) == list(check.independent.checks) == names
 
@@ -214,14 +216,17 @@ def test_chunks_of_rows_change_nothing_but_rounding(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(requests, "rows_at_once", lambda predictions, n_targets: 17)
     cut = cr.predictive_check(members, labels, statistics=FIVE, groups=groups, n_resamples=50, rng=9)
     for hypothesis in BOTH:
-        one, other = whole.under(hypothesis), cut.under(hypothesis)
+        audited, other = whole.under(hypothesis), cut.under(hypothesis)
         for name in FIVE:
             assert np.allclose(
-                one.checks[name].null_distribution, other.checks[name].null_distribution, rtol=0, atol=1e-13
+                audited.checks[name].null_distribution,
+                other.checks[name].null_distribution,
+                rtol=0,
+                atol=1e-13,
             )
-            assert one.checks[name].pvalue == other.checks[name].pvalue
+            assert audited.checks[name].pvalue == other.checks[name].pvalue
             for group in ("0", "1", "2"):
-                assert one.groups[group][name].pvalue == other.groups[group][name].pvalue
+                assert audited.groups[group][name].pvalue == other.groups[group][name].pvalue
 
 
 def test_every_array_library_gives_the_same_result(library: Library) -> None:
@@ -237,9 +242,9 @@ def test_every_array_library_gives_the_same_result(library: Library) -> None:
     )
     for hypothesis in BOTH:
         for name in FIVE:
-            one, other = expected.under(hypothesis).checks[name], check.under(hypothesis).checks[name]
-            assert np.allclose(one.null_distribution, other.null_distribution, rtol=0, atol=1e-13)
-            assert one.pvalue == other.pvalue
+            result, other = expected.under(hypothesis).checks[name], check.under(hypothesis).checks[name]
+            assert np.allclose(result.null_distribution, other.null_distribution, rtol=0, atol=1e-13)
+            assert result.pvalue == other.pvalue
     power = check.power(grid=[0.2, 1.0], n_repeats=10)
     same = expected.power(grid=[0.2, 1.0], n_repeats=10)
     assert power.power["bayesian"]["brier"].tolist() == same.power["bayesian"]["brier"].tolist()
@@ -267,8 +272,8 @@ def test_a_dirichlet_is_checked_by_its_means_and_says_so() -> None:
     checked = cr.predictive_check(cr.Dirichlet(alpha), labels, n_resamples=99, rng=0)
     same = cr.predictive_check(means, labels, n_resamples=99, rng=0)
     for hypothesis in BOTH:
-        one, other = (check.under(hypothesis).checks["accuracy"] for check in (checked, same))
-        assert np.array_equal(one.null_distribution, other.null_distribution)
+        result, other = (check.under(hypothesis).checks["accuracy"] for check in (checked, same))
+        assert np.array_equal(result.null_distribution, other.null_distribution)
     assert any("concentrations cannot be checked" in limit for limit in checked.limits)
     flat = cr.predictive_check(cr.Dirichlet(alpha[:, 0]), labels, n_resamples=99, rng=0)
     assert flat.bayesian.checks["accuracy"].pvalue == flat.independent.checks["accuracy"].pvalue
@@ -316,15 +321,15 @@ def test_results_are_json_and_can_be_pickled() -> None:
 
 def test_the_seed_alone_decides() -> None:
     members, labels = world()
-    one, other = (cr.predictive_check(members, labels, n_resamples=50, rng=11) for _ in range(2))
+    check, other = (cr.predictive_check(members, labels, n_resamples=50, rng=11) for _ in range(2))
     assert np.array_equal(
-        one.checks["accuracy"].null_distribution, other.checks["accuracy"].null_distribution
+        check.checks["accuracy"].null_distribution, other.checks["accuracy"].null_distribution
     )
-    again = cr.predictive_check(members, labels, n_resamples=50, rng=tuple(one.settings["seed"]))
-    assert again.checks["accuracy"].pvalue == one.checks["accuracy"].pvalue
+    again = cr.predictive_check(members, labels, n_resamples=50, rng=tuple(check.settings["seed"]))
+    assert again.checks["accuracy"].pvalue == check.checks["accuracy"].pvalue
     third = cr.predictive_check(members, labels, n_resamples=50, rng=12)
     assert not np.array_equal(
-        one.checks["accuracy"].null_distribution, third.checks["accuracy"].null_distribution
+        check.checks["accuracy"].null_distribution, third.checks["accuracy"].null_distribution
     )
 
 

@@ -56,11 +56,11 @@ def test_tables_of_losses_are_the_same_in_chunks_of_rows_and_groups(
     for name in settings["statistics"]:
         value = float(cr.statistics.registered()[name](cr.Gaussian(mean, std), labels))
         for hypothesis in ("bayesian", "independent"):
-            one, other = whole.under(hypothesis), cut.under(hypothesis)
-            assert one.checks[name].statistic == pytest.approx(value, rel=1e-13)
+            audited, other = whole.under(hypothesis), cut.under(hypothesis)
+            assert audited.checks[name].statistic == pytest.approx(value, rel=1e-13)
             for this, that in [
-                (one.checks[name], other.checks[name]),
-                *((one.groups[level][name], other.groups[level][name]) for level in ("0", "1")),
+                (audited.checks[name], other.checks[name]),
+                *((audited.groups[level][name], other.groups[level][name]) for level in ("0", "1")),
             ]:
                 assert np.allclose(this.null_distribution, that.null_distribution, rtol=1e-12, atol=1e-12)
                 assert this.pvalue == that.pvalue
@@ -95,9 +95,9 @@ def test_every_kind_in_every_library(kind: str, library: Library) -> None:
     check = cr.predictive_check(given, library.asarray(labels), groups=np.arange(20) % 2, **settings)
     for name, part in check.hypotheses.items():
         for statistic in names:
-            one, other = expected.under(name).checks[statistic], part.checks[statistic]
-            assert np.allclose(one.null_distribution, other.null_distribution, rtol=1e-9, atol=1e-12)
-            assert one.pvalue == other.pvalue
+            result, other = expected.under(name).checks[statistic], part.checks[statistic]
+            assert np.allclose(result.null_distribution, other.null_distribution, rtol=1e-9, atol=1e-12)
+            assert result.pvalue == other.pvalue
         assert set(part.groups) == {"0", "1"}
 
 
