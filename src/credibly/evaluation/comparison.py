@@ -62,6 +62,7 @@ from credibly.statistics.protocol import Plan, Story
 from credibly.statistics.registry import with_bins
 from credibly.statistics.terms import Terms
 
+_OF_RANKING = ("tradeoffs", "measure", "n_resamples", "level", "statistics", "clusters", "blocks", "rng")
 CHEAP = ("accuracy", "log_loss", "confidence_gap", "brier", "confidence_ece")
 """Statistics of every model that are shown with its score."""
 
@@ -313,17 +314,9 @@ def compare(
     """
     if not isinstance(rng, (int, np.integer)):
         rng = as_seed(rng)  # once: a generator gives another one every time
-    recorded = origin(source, recorded_call("compare", dict(locals()), as_seed(rng)))
-    settings = {
-        "tradeoffs": tradeoffs,
-        "measure": measure,
-        "n_resamples": n_resamples,
-        "level": level,
-        "statistics": statistics,
-        "clusters": clusters,
-        "blocks": blocks,
-        "rng": rng,
-    }
+    asked = dict(locals())
+    recorded = origin(source, recorded_call("compare", asked, as_seed(rng)))
+    settings = {name: asked[name] for name in _OF_RANKING}
     with stage_progress(progress) as tell:
         return _compared(models, labels, settings, n_bins, tell or silent, recorded)
 
@@ -337,22 +330,42 @@ def _compared(
     source: dict[str, Any],
 ) -> Comparison:
     """Rank the models, then compute the numbers of each."""
-    rng, level = asked["rng"], asked["level"]
+    rng, seed = asked["rng"], as_seed(asked["rng"])
     if isinstance(models, Mapping) and any(hasattr(model, "__dask_graph__") for model in models.values()):
         models, labels = {name: scan(model, labels) for name, model in models.items()}, None
     if isinstance(models, Mapping) and models and all(isinstance(model, Rows) for model in models.values()):
         models = matched_models({str(name): model for name, model in models.items()})
-    n_bins = N_BINS if n_bins is None else n_bins
-    cheap = [with_bins(name, n_bins) for name in CHEAP]
     # models are counted first, then draws, of which there are many more
-    ranking = rank_models(models, labels, **asked, progress=lambda done, total: tell("scores", done, total))
+    ranking = rank_models(models, labels, **asked, progress=partial(tell, "scores"))
     together = {name: asked[name] for name in ("clusters", "blocks")}
     matched = matched_models(
         {str(name): checked_rows(model, labels, **together) for name, model in models.items()}
     )
-    lines = ranking.lines
-    if lines is None:
-        return _compared_by_scores(ranking, matched, source, rng, tell)
+    if ranking.lines is None:
+        parts = _by_scores(ranking, matched, seed, tell)
+    else:
+        bins = N_BINS if n_bins is None else n_bins
+        parts = _over_tradeoffs(ranking, ranking.lines, matched, bins, seed, tell)
+    # what the sources of the rows have to say, with the name of the model
+    left_out = (f"{name}: {note}" for name, rows in matched.items() for note in rows.notes)
+    warnings = (*source_warnings(source), *left_out, *comparison_warnings(ranking))
+    drawn = {"version": version(), "rng": int(rng) if isinstance(rng, (int, np.integer)) else None}
+    return Comparison(
+        models={name: summarise(rows) for name, rows in matched.items()},
+        ranking=ranking,
+        warnings=tuple(dict.fromkeys(warnings)),
+        notes=ranking.notes,
+        settings={**drawn, **parts.pop("settings"), **ranking.settings},
+        source=source,
+        **parts,
+    )
+
+
+def _over_tradeoffs(
+    ranking: Ranking, lines: Lines, matched: Mapping[str, Rows], n_bins: int, seed: Any, tell: StageProgress
+) -> dict[str, Any]:
+    """Return the parts of a comparison of classes, whose sets cost more the more they are disliked."""
+    cheap = [with_bins(name, n_bins) for name in CHEAP]
     some = next(iter(matched.values())).example.predictions
     n_classes = len(class_names(some, None))
     event = has_event(some)
@@ -365,79 +378,44 @@ def _compared(
         led = [statistic for statistic in chosen if statistic.name in LEADING]
         means.append(np.concatenate(list(rows.map(partial(_contributions, tuple(led))))))
         # predictions are ordered, and of very many a random part shows the same curve
-        part = random_part(rows, MOST_ORDERED, as_seed(rng))
+        part = random_part(rows, MOST_ORDERED, seed)
         curves[name] = corp_curve(*part.arguments, target=1 if event else "top_label", level=None)
         tell("estimates", done, len(matched))
     codes = next(iter(matched.values())).cluster_codes()
-    order = _places(estimates, np.stack(means, axis=2), codes, ranking, as_seed(rng), tell)
+    order = _places(estimates, np.stack(means, axis=2), codes, ranking, seed, tell)
     seen, errors = rows_of_models(matched), calibration_errors(n_classes, n_bins)
-    calibration = _calibration(seen, errors, as_seed(rng), tell)
-    apart = differences(seen, errors, order["log_loss"].names[0], level)
+    calibration = _calibration(seen, errors, seed, tell)
+    apart = differences(seen, errors, order["log_loss"].names[0], ranking.level)
     lead, *others = leaders_in_words(order, estimates)
     sets = is_imprecise(lines)
     tasks = {"abstaining is allowed": True, "every instance must be decided": False} if sets else {}
-    return _comparison(
-        ranking,
-        matched,
-        source,
-        rng,
-        settings={"n_bins": int(n_bins), "level": float(level), "tradeoffs": jsonable(lines.tradeoffs)},
-        warnings=comparison_warnings(ranking),
-        estimates=estimates,
-        places=order,
-        curves=curves,
-        recommendations={task: lines.recommend(abstention=may) for task, may in tasks.items()},
-        calibration=calibration,
-        differences=apart,
-        findings=(
-            lead,
-            *faults_in_words(calibration, apart),
-            *others,
-            *(tradeoffs_in_words(lines) if sets else ()),
-        ),
-    )
+    settings = {"n_bins": int(n_bins), "level": ranking.level, "tradeoffs": jsonable(lines.tradeoffs)}
+    of_sets = tradeoffs_in_words(lines) if sets else ()
+    return {
+        "settings": settings,
+        "estimates": estimates,
+        "places": order,
+        "curves": curves,
+        "recommendations": {task: lines.recommend(abstention=may) for task, may in tasks.items()},
+        "calibration": calibration,
+        "differences": apart,
+        "findings": (lead, *faults_in_words(calibration, apart), *others, *of_sets),
+    }
 
 
-def _compared_by_scores(
-    ranking: Ranking, models: Mapping[str, Rows], source: dict[str, Any], rng: Any, tell: StageProgress
-) -> Comparison:
-    calibration = _calibration(rows_of_models(models), (), as_seed(rng), tell)
+def _by_scores(
+    ranking: Ranking, matched: Mapping[str, Rows], seed: Any, tell: StageProgress
+) -> dict[str, Any]:
+    """Return the parts of a comparison by proper scores."""
+    calibration = _calibration(rows_of_models(matched), (), seed, tell)
     first, *others = (score_finding(standing, ranking) for standing in ranking.standings)
-    return _comparison(
-        ranking,
-        models,
-        source,
-        rng,
-        settings={"level": ranking.level},
-        estimates=ranking.estimates,
-        recommendations={},
-        calibration=calibration,
-        findings=(first, *faults_in_words(calibration), *others),
-    )
-
-
-def _comparison(
-    ranking: Ranking,
-    models: Mapping[str, Rows],
-    source: dict[str, Any],
-    rng: Any,
-    settings: dict[str, Any],
-    warnings: Sequence[str] = (),
-    **parts: Any,
-) -> Comparison:
-    """Return what was found, with what every comparison has."""
-    # what the sources of the rows have to say, with the name of the model
-    left_out = (f"{name}: {note}" for name, rows in models.items() for note in rows.notes)
-    seed = int(rng) if isinstance(rng, (int, np.integer)) else None
-    return Comparison(
-        models={name: summarise(rows) for name, rows in models.items()},
-        ranking=ranking,
-        warnings=tuple(dict.fromkeys((*source_warnings(source), *left_out, *warnings))),
-        notes=ranking.notes,
-        settings={"version": version(), "rng": seed, **settings, **ranking.settings},
-        source=source,
-        **parts,
-    )
+    return {
+        "settings": {"level": ranking.level},
+        "estimates": ranking.estimates,
+        "recommendations": {},
+        "calibration": calibration,
+        "findings": (first, *faults_in_words(calibration), *others),
+    }
 
 
 def _calibration(
@@ -484,7 +462,7 @@ def _places(
         values.reshape(n, -1),
         ranking.settings["n_resamples"],
         seed,
-        lambda done, total: tell("ties", done, total),
+        partial(tell, "ties"),
         codes,
     )
     return {

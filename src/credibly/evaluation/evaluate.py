@@ -184,7 +184,8 @@ def evaluate(
     asked = dict(locals())
     require_level(level)
     require_resamples(n_resamples)
-    given_rows = detached(checked_rows(predictions, labels, groups, features, classes, clusters, blocks))
+    beside = {"groups": groups, "features": features, "clusters": clusters}
+    given_rows = detached(checked_rows(predictions, labels, classes=classes, blocks=blocks, **beside))
     known_classes = given_rows.example.classes
     renamed = classes is not None and set(map(str, classes)) != set(known_classes or ())
     options = class_names(

@@ -87,18 +87,14 @@ def _applies(rows: Rows, work: Work) -> str | None:
     return IN_CLUSTERS if rows.example.clusters is not None else None
 
 
-def _run(rows: Rows, work: Work) -> IgnoranceParts | None:
+def _run(rows: Rows, work: Work) -> IgnoranceParts:
     some = rows.example.predictions
     assert isinstance(some, (Ensemble, Dirichlet))
     width = (1 + work.n_resamples) * max(some.n_members, some.n_classes)
     part = random_part(rows, max(500, _MOST_NUMBERS // width), work.seed)
     data = part.loaded(part.n)
     assert data is not None
-    try:
-        result = ignorance(data.predictions, data.observed, **work.drawn)
-    except CrediblyError as error:
-        work.leave_out(WHAT, error)
-        return None
+    result = ignorance(data.predictions, data.observed, **work.drawn)
     word = result.verdict(work.level)
     repaired = None
     if word == "conflict" and len(data) >= _FEWEST:
@@ -112,4 +108,4 @@ def _run(rows: Rows, work: Work) -> IgnoranceParts | None:
     return IgnoranceParts(result, repaired, rows.n, word)
 
 
-IGNORANCE = Stage("ignorance", _run, _applies, WHAT)
+IGNORANCE = Stage("ignorance", _run, _applies, WHAT, CrediblyError)

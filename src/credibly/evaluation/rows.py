@@ -114,27 +114,12 @@ def grouped_rows(rows: Rows) -> tuple[Rows, Any]:
 
 
 def checked_rows(
-    predictions: Any,
-    labels: Any,
-    groups: Any = None,
-    features: Any = None,
-    classes: Any = None,
-    clusters: Any = None,
-    blocks: int | None = None,
+    predictions: Any, labels: Any, *, classes: Any = None, blocks: int | None = None, **beside: Any
 ) -> Rows:
     """Check predictions and labels, whatever they come in."""
     if hasattr(predictions, "__dask_graph__"):
-        predictions = scan(predictions, labels, groups=groups, features=features, clusters=clusters)
-        labels = groups = features = clusters = None
-    rows = as_rows(
-        predictions,
-        labels,
-        groups=groups,
-        features=features,
-        classes=classes,
-        clusters=clusters,
-        blocks=blocks,
-    )
+        predictions, labels, beside = scan(predictions, labels, **beside), None, {}
+    rows = as_rows(predictions, labels, classes=classes, blocks=blocks, **beside)
     require_unweighted(rows.example.batch, "`evaluate`")
     whole = rows.loaded()
     groups = None if whole is None else whole.groups

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -229,15 +230,12 @@ def _run_set(rows: Rows, work: Work) -> CredalParts | None:
                 details = dataclasses.replace(both.details, validity=validity)
                 tests[weights] = dataclasses.replace(both, details=details)
         except CrediblyError as error:
-            work.leave_out(what, f"{_why_not(error)}; {_MEAN_ONLY}")
+            work.leave_out(what, f"it {error.rule}, {error.evidence}; {_MEAN_ONLY}")
         work.tell("set", len(tests), 2)
     if validity is None:
         validity = _of_all(witness_test(predictions, labels, rng=work.seed), chosen)
     first = next(iter(tests.values()), None)
-    if first is None:
-        regions = _regions(validity, predictions, labels, None, work)
-    else:
-        regions = _regions(first, predictions, labels, columns, work, part.feature_names)
+    regions = _regions(validity, part, None, work) if first is None else _regions(first, part, columns, work)
     answers = (
         _witness_verdict(validity, work),
         *(_credal_verdict(name, test, work) for name, test in tests.items()),
@@ -252,16 +250,12 @@ def _of_all(test: HypotestResult[WitnessDetails], chosen: HostArray) -> Hypotest
 
 
 def _regions(
-    test: HypotestResult[CombinationDetails],
-    predictions: ClassPredictions,
-    labels: Any,
-    columns: Array | None,
-    work: Work,
-    names: tuple[str, ...] | None = None,
+    test: HypotestResult[CombinationDetails], part: Dataset, columns: Array | None, work: Work
 ) -> LocalDeviations:
     """Look where the combination fails among the instances that its weights were not learned on."""
-    xp, rows = predictions.xp, test.details.test_rows
-    batch = as_labels(predictions, labels)
+    predictions, rows, names = part.predictions, test.details.test_rows, part.feature_names
+    assert isinstance(predictions, ClassPredictions)
+    xp, batch = predictions.xp, as_labels(predictions, part.observed)
     seen = xp.take(batch.values, like(rows, predictions._leading), axis=1)[0, ...]
     chosen = None if columns is None else xp.take(columns, like(rows, columns), axis=0)
     if chosen is None or (names is not None and len(names) != chosen.shape[1]):
@@ -285,19 +279,15 @@ def _has_raters(rows: Rows, work: Work) -> str | None:
     return "a Dirichlet is not a set; make one with `credal.as_set`" if isinstance(some, Dirichlet) else None
 
 
-def _run_validity(rows: Rows, work: Work) -> ValidityParts | None:
+def _run_validity(rows: Rows, work: Work) -> ValidityParts:
     whole = rows.take(np.arange(rows.n))
-    try:
-        result = validity_test(
-            whole.predictions,
-            whole.observed,
-            n_resamples=min(work.n_resamples, MOST_REPLICATES),
-            rng=work.seed,
-            progress=lambda done, total: work.tell("raters", done, total),
-        )
-    except CrediblyError as error:
-        work.leave_out(VALIDITY, _why_not(error))
-        return None
+    result = validity_test(
+        whole.predictions,
+        whole.observed,
+        n_resamples=min(work.n_resamples, MOST_REPLICATES),
+        rng=work.seed,
+        progress=partial(work.tell, "raters"),
+    )
     return ValidityParts(result, _validity_verdict(result, work))
 
 
@@ -309,11 +299,6 @@ def judged_set(part: CredalParts, work: Work) -> CredalParts:
 def judged_truth(part: ValidityParts, work: Work) -> ValidityParts:
     """Return the part with its verdict at the level of `work`."""
     return dataclasses.replace(part, verdict=_validity_verdict(part.test, work))
-
-
-def _why_not(error: CrediblyError) -> str:
-    """Return the reason for which a test of this kind cannot be run here."""
-    return f"it {error.rule}, {error.evidence}"
 
 
 def _decided(result: HypotestResult, level: float) -> tuple[HypotestResult, Word]:
@@ -406,4 +391,4 @@ def _verdict(
 
 
 CREDAL_SETS = Stage("credal", _run_set, _is_set, SET_TEST)
-VALIDITY_OF_SETS = Stage("validity", _run_validity, _has_raters, VALIDITY)
+VALIDITY_OF_SETS = Stage("validity", _run_validity, _has_raters, VALIDITY, CrediblyError, subject="it")

@@ -374,19 +374,16 @@ def _raters_apply(rows: Rows, work: Work) -> str | None:
     return None if has_counts(rows) and classes else NOT_ASKED
 
 
-def _run_raters(rows: Rows, work: Work) -> RaterParts | None:
-    try:
-        with without_warnings():  # what is left out stands in the notes of the evaluation
-            return RaterParts(
-                decompose_loss(*rows.arguments, n_bins=work.n_bins),
-                decompose_disagreement(*rows.arguments, n_bins=work.n_bins),
-            )
-    except UnsupportedError as error:
-        work.leave_out("decompositions over raters", f"{error.rule}, {error.evidence}")
-        return None
+def _run_raters(rows: Rows, work: Work) -> RaterParts:
+    with without_warnings():  # what is left out stands in the notes of the evaluation
+        return RaterParts(
+            decompose_loss(*rows.arguments, n_bins=work.n_bins),
+            decompose_disagreement(*rows.arguments, n_bins=work.n_bins),
+        )
 
 
-RATERS = Stage("raters", _run_raters, _raters_apply)
+_OVER_RATERS = "decompositions over raters"
+RATERS = Stage("raters", _run_raters, _raters_apply, _OVER_RATERS, UnsupportedError, subject="")
 
 
 FOLDS = 5
@@ -476,7 +473,7 @@ def _run_recalibration(rows: Rows, work: Work) -> RecalibrationReport:
             n_bins=work.n_bins,
             n_resamples=_draws_of_recalibration(work, whole.predictions),
             rng=work.seed,
-            progress=lambda done, total: work.tell("recalibrations", done, total),
+            progress=partial(work.tell, "recalibrations"),
         )
     for name, method in report.methods.items():
         if method.failure:
@@ -536,21 +533,15 @@ class ScoreParts(Part):
 
 def _score_applies(rows: Rows, work: Work) -> str | None:
     some = rows.example.predictions
+    if isinstance(some, Ensemble) and some.holds_drawn_labels:
+        return DRAWN_LABELS
     return None if isinstance(some, ClassPredictions) and not isinstance(some, Point) else NOT_ASKED
 
 
-def _run_score(rows: Rows, work: Work) -> ScoreParts | None:
-    some = rows.example.predictions
-    if isinstance(some, Ensemble) and some.holds_drawn_labels:
-        work.leave_out("unified score", DRAWN_LABELS)
-        return None
+def _run_score(rows: Rows, work: Work) -> ScoreParts:
     part = rows.take(spaced(rows.n, MOST_ROWS if len(work.classes) <= _FEW_CLASSES else FEW_ROWS))
-    try:
-        with without_warnings():  # what E depends on stands in the notes of the evaluation
-            return ScoreParts(epistemic_score(part.predictions, part.observed, rng=work.seed), rows.n)
-    except UnsupportedError as error:
-        work.leave_out("unified score", f"{error.rule}, {error.evidence}")
-        return None
+    with without_warnings():  # what E depends on stands in the notes of the evaluation
+        return ScoreParts(epistemic_score(part.predictions, part.observed, rng=work.seed), rows.n)
 
 
-SCORE = Stage("score", _run_score, _score_applies)
+SCORE = Stage("score", _run_score, _score_applies, "unified score", UnsupportedError, subject="")

@@ -221,19 +221,15 @@ def _audited(rows: Rows, work: Work) -> str | None:
     return None
 
 
-def _audit(rows: Rows, work: Work) -> AuditResult | None:
+def _audit(rows: Rows, work: Work) -> AuditResult:
     """Audit the attributes that were given, or the groups of the rows."""
-    try:
-        return audit(
-            *work.single.arguments,
-            groups=work.attributes,
-            level=work.level,
-            **work.drawn,
-            progress=lambda done, total: work.tell("audit of groups", done, total),
-        )
-    except UnsupportedError as error:
-        work.leave_out("audit of groups", error)
-        return None
+    return audit(
+        *work.single.arguments,
+        groups=work.attributes,
+        level=work.level,
+        **work.drawn,
+        progress=partial(work.tell, "audit of groups"),
+    )
 
 
 def _splits(rows: Rows, work: Work) -> str | None:
@@ -242,16 +238,13 @@ def _splits(rows: Rows, work: Work) -> str | None:
     return None if isinstance(predictions, (ClassPredictions, RealPredictions)) else NOT_ASKED
 
 
-def _decomposition(rows: Rows, work: Work) -> BrierDecomposition | CrpsDecomposition | None:
-    parts: BrierDecomposition | CrpsDecomposition | None = None
+def _decomposition(rows: Rows, work: Work) -> BrierDecomposition | CrpsDecomposition:
+    parts: BrierDecomposition | CrpsDecomposition
     if isinstance(rows.example.predictions, ClassPredictions):
         parts = decompose_brier(*rows.arguments, n_bins=work.n_bins)
     else:
         part = rows.take(random_rows(rows.n, min(rows.n, MOST_SPLIT), work.seed))
-        try:
-            parts = decompose_crps(part)
-        except UnsupportedError as error:  # a few quantiles have a CRPS and no distribution function
-            work.leave_out("parts of the CRPS", error)
+        parts = decompose_crps(part)  # a few quantiles have a CRPS and no distribution function
     work.tell("decomposition", 1, 1)
     return parts
 
@@ -282,7 +275,7 @@ def _tests(rows: Rows, work: Work) -> Asking[dict[str, HypotestResult]]:
             if not refused:
                 work.leave_out("calibration tests", error)
                 return {}
-            work.leave_out(f"test of {refused[0].name}", f"it {error.rule}, {error.evidence}")
+            work.leave_out(f"test of {refused[0].name}", error, "it")
             drawn = [
                 result for statistic, result in zip(testable, drawn, strict=False) if statistic not in refused
             ]
@@ -306,7 +299,7 @@ def _is_drawable(statistic: Statistic, rows: Rows, work: Work) -> bool:
             bound, labels = bound_in_clusters(_inner(statistic).bind, few, (0, 0))
             bound.wild_sums(labels, np.arange(len(few)), len(few))
     except UnsupportedError as error:
-        work.leave_out(f"test of {statistic.name}", f"it {error.rule}, {error.evidence}")
+        work.leave_out(f"test of {statistic.name}", error, "it")
         return False
     return True
 
@@ -317,6 +310,6 @@ def _inner(statistic: Statistic) -> Statistic:
 
 ESTIMATES = Stage("estimates", _estimates)
 GROUPS = Stage("groups", _groups, _has_groups)
-DECOMPOSITION = Stage("decomposition", _decomposition, _splits)
+DECOMPOSITION = Stage("decomposition", _decomposition, _splits, "parts of the CRPS", UnsupportedError)
 TESTS = Stage("tests", _tests, _tested)
-AUDIT = Stage("audit", _audit, _audited, "audit of groups")
+AUDIT = Stage("audit", _audit, _audited, "audit of groups", UnsupportedError)

@@ -92,10 +92,14 @@ class Work:
         """How labels are drawn: the number of replicates and the seed."""
         return {"n_resamples": self.n_resamples, "rng": self.seed}
 
-    def leave_out(self, what: str, reason: str | CrediblyError) -> None:
-        """Record what could not be run, and why; of an error what was needed and what was given."""
+    def leave_out(self, what: str, reason: str | CrediblyError, subject: str | None = None) -> None:
+        """Record what could not be run, and why; of an error what was needed and what was given.
+
+        `subject` takes the place of the error's own.
+        """
         if isinstance(reason, CrediblyError):
-            reason = f"{reason.subject} {reason.rule}, {reason.evidence}"
+            subject = reason.subject if subject is None else subject
+            reason = f"{subject} {reason.rule}, {reason.evidence}".lstrip()
         self.left_out.append((what, reason))
 
 
@@ -124,12 +128,18 @@ class Stage:
         From the same to None where the stage can run, else the reason why not.
     what : str
         What was not run, where there is a reason.
+    refusals : type or tuple of type
+        Errors that are such a reason. All others end the evaluation.
+    subject : str, optional
+        What the reason is about, instead of the subject of the error.
     """
 
     part: str
     run: Callable[[Rows, Work], Any]
     applies: Callable[[Rows, Work], str | None] = always
     what: str = ""
+    refusals: type[CrediblyError] | tuple[()] = ()
+    subject: str | None = None
 
     @property
     def asks(self) -> bool:
@@ -141,7 +151,11 @@ class Stage:
         reason = self.applies(rows, work)
         if reason:
             work.leave_out(self.what, reason)
-        return self.run(rows, work) if reason is None else None
+        try:
+            return self.run(rows, work) if reason is None else None
+        except self.refusals as error:
+            work.leave_out(self.what, error, self.subject)
+            return None
 
 
 def run_stages(stages: Sequence[Stage], rows: Rows, work: Work) -> None:

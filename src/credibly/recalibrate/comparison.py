@@ -93,32 +93,27 @@ def statistic_changes(
 ) -> list[Change]:
     """Return the statistics that take these labels, before and after."""
     counted = isinstance(labels, LabelCounts)
-    changes = []
+    changes, sides = [], (before, after)
     for statistic in chosen:
         if counted and "counts" not in statistic.traits.labels:
             continue
         if isinstance(after, RealPredictions) and not says_enough(statistic, after):
             continue  # a Gaussian has become quantiles, which have no density
-        old, new = (statistic(predictions, labels, clusters=codes) for predictions in (before, after))
-        difference = _paired(statistic, before, after, labels, new.value - old.value, codes)
+        old, new = (statistic(predictions, labels, clusters=codes) for predictions in sides)
+        difference = _paired(statistic, sides, labels, new.value - old.value, codes)
         if difference is None:
             reason = old.interval_refusal or new.interval_refusal or "it has no standard error here"
-            difference = _difference(statistic.name, old, new, refusal=reason)
+            difference = _difference(statistic.name, old, new, interval_refusal=reason)
         name = statistic.name
         changes.append(Change(name, old, new, difference, tests_before.get(name), tests_after.get(name)))
     return changes
 
 
 def _paired(
-    statistic: Statistic,
-    before: Predictions,
-    after: Predictions,
-    labels: Any,
-    value: float,
-    codes: HostArray | None,
+    statistic: Statistic, sides: Sequence[Predictions], labels: Any, value: float, codes: HostArray | None
 ) -> Estimate | None:
     """Return the mean difference of contributions where the statistic is a mean over instances."""
-    first, second = statistic.bind(before), statistic.bind(after)
+    first, second = map(statistic.bind, sides)
     if not (
         isinstance(first, Linear)
         and isinstance(second, Linear)
@@ -126,7 +121,7 @@ def _paired(
         and math.isfinite(value)
     ):
         return None
-    batch = as_labels(before, labels)
+    batch = as_labels(sides[0], labels)
     terms = first.contributions(batch)[0, :]
     xp = namespace(terms)
     size = max(statistic.term_size, float(to_host(xp.max(xp.abs(terms)))))
@@ -190,25 +185,19 @@ def rater_changes(
         change("dispersion_loss", losses, "dispersion", None),
         change("disagreement_loss", pairs, "expected", of_pairs),
         change("disagreement_calibration_loss", pairs, "calibration", None),
-        Change(name, *root, _difference(name, *root, refusal=_ROOT)),
+        Change(name, *root, _difference(name, *root, interval_refusal=_ROOT)),
     ]
 
 
 def _unpaired(name: str, before: Estimate, after: Estimate) -> Estimate:
-    refusal = before.interval_refusal or after.interval_refusal
-    stderr = None
-    if refusal is None and before.stderr is not None and after.stderr is not None:
-        stderr = before.stderr + after.stderr
-    return _difference(name, before, after, stderr, refusal, (_UNPAIRED,))
+    error: dict[str, Any] = {"interval_refusal": before.interval_refusal or after.interval_refusal}
+    if error["interval_refusal"] is None and before.stderr is not None and after.stderr is not None:
+        error["stderr"] = before.stderr + after.stderr
+    return _difference(name, before, after, **error, notes=(_UNPAIRED,))
 
 
 def _difference(
-    name: str,
-    before: Estimate,
-    after: Estimate,
-    stderr: float | None = None,
-    refusal: str | None = None,
-    notes: tuple[str, ...] = (),
+    name: str, before: Estimate, after: Estimate, stderr: float | None = None, **error: Any
 ) -> Estimate:
     degrees = [side.degrees_of_freedom for side in (before, after) if side.degrees_of_freedom is not None]
     return Estimate(
@@ -216,10 +205,9 @@ def _difference(
         after.value - before.value,
         stderr,
         before.n,
-        notes=notes,
-        interval_refusal=refusal,
         n_clusters=before.n_clusters,
         degrees_of_freedom=min(degrees, default=None),
+        **error,
     )
 
 
