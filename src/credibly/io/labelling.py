@@ -7,7 +7,7 @@ label is left to its values (`label_reading.from_table`).
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -398,13 +398,10 @@ def resolved_labels(
 ) -> Array | LabelCounts | None:
     """Return the labels checked against the predictions; every reading that is not literal is noted."""
     labels = content.arrays.get("y")
-    known = content.classes
-    if known is None and isinstance(predictions, OverClasses):
-        known = tuple(str(j) for j in range(predictions.n_classes))
     if labels is None:
         for name in ("label_counts", "raters", "soft_labels"):
             if name in content.arrays:
-                return _checked_counts(predictions, content.arrays[name], name, known, options, content)
+                return _checked_counts(predictions, content.arrays[name], name, options, content)
         return None
     if isinstance(predictions, LabelCounts):
         if labels.dtype.kind == "U":
@@ -414,7 +411,7 @@ def resolved_labels(
         return _checked_beside_counts(predictions, labels)
     if isinstance(predictions, OverClasses):
         if options.n_raters is not None and labels.ndim == 2 and labels.shape[1] == predictions.n_classes:
-            return _checked_counts(predictions, labels, "soft_labels", known, options, content)
+            return _checked_counts(predictions, labels, "soft_labels", options, content)
         if content.label_order is not None and content.named_by is not None:
             labels = _in_order(labels, content)
         columns, ordered = content.label_columns, content.named_by is None or content.label_order is not None
@@ -450,12 +447,7 @@ def _require_names(labels: Array, content: Content) -> None:
 
 
 def _checked_counts(
-    predictions: Predictions,
-    table: Array,
-    name: str,
-    known: Sequence[str] | None,
-    options: ReadOptions,
-    content: Content,
+    predictions: Predictions, table: Array, name: str, options: ReadOptions, content: Content
 ) -> LabelCounts:
     if not isinstance(predictions, OverClasses):
         raise InputTypeError(
@@ -465,10 +457,12 @@ def _checked_counts(
             "Give real observations as `y`.",
         )
     if name == "raters":
+        counted = tuple(map(str, range(predictions.n_classes)))
+        known = counted if content.classes is None else content.classes
         names = content.label_columns or ()
         order = content.label_order or (known if content.named_by is None else None)
         names = names if len(names) == table.shape[1] else ()
-        counts = counts_of_raters(table, known or (), names, order or ())
+        counts = counts_of_raters(table, known, names, order or ())
         content.note(f"{table.shape[1]} columns of raters are counted, blanks left out")
     elif name == "soft_labels" or (options.n_raters is not None and table.dtype.kind == "f"):
         if options.n_raters is None:

@@ -26,8 +26,10 @@ class _Staged:
 
     def __init__(self, path: str | os.PathLike[str], *, overwrite: bool) -> None:
         require_writable(path, overwrite=overwrite)
-        self.path, self.target = path, _behind_link(path)
-        self.hidden = _hidden_beside(self.target)
+        self.path = path
+        # the file a link points to, which renaming would replace
+        self.target = Path(path).resolve() if Path(path).is_symlink() else Path(path)
+        self.hidden = self.target.with_name(f".{self.target.name[:200]}.{secrets.token_hex(8)}.tmp")
         with naming_the_path(path):
             self.file = io.BufferedWriter(io.FileIO(self.hidden, "xb"))
 
@@ -154,16 +156,6 @@ def as_path(path: Any) -> Path:
             "got None" if path is None else f"got {type(path).__name__}",
             "Name the file to write.",
         ) from None
-
-
-def _behind_link(path: str | os.PathLike[str]) -> Path:
-    """Return the file a link points to: renaming would replace the link."""
-    return Path(path).resolve() if Path(path).is_symlink() else Path(path)
-
-
-def _hidden_beside(target: Path) -> Path:
-    """Return a name in the same directory that nobody else uses and a listing does not show."""
-    return target.with_name(f".{target.name[:200]}.{secrets.token_hex(8)}.tmp")
 
 
 @contextmanager

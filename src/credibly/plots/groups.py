@@ -171,15 +171,13 @@ def recalibration_changes(report: RecalibrationReport, statistic: str | None = N
     best, has_interval = int(np.argmin(difference)), np.isfinite(ends[:, 0])
     name, change = list(changes.items())[best]
     interval = f" (95 % interval of the change {ranges(*ends[best : best + 1].T)[0]})"
-    return _differences(
+    columns = {"methods": list(changes), "after": [change.after.value for change in changes.values()]}
+    return Picture(
         f"Change of {title(chosen)}",
         f"{title(chosen)}: {name} changes it from {shown(change.before.value)} to "
         f"{shown(change.after.value)}{interval if has_interval[best] else ''}.",
-        {"methods": list(changes), "after": [change.after.value for change in changes.values()]},
-        difference,
-        ends,
-        ("with 95 % interval", "without interval"),
-        "after minus before",
+        xlabel="after minus before",
+        **_differences(columns, difference, ends, "with 95 % interval"),
     )
 
 
@@ -199,45 +197,29 @@ def score_differences(ranking: Ranking, criterion: str | float | None = None) ->
     rest = f"; {', '.join(tied)} {'are' if len(tied) > 1 else 'is'} statistically tied with it"
     by = standing.criterion
     number = title(by) if isinstance(by, str) else f"mean score at trade-off {by:g}"
-    return _differences(
+    columns, label = {"model": list(standing.names), "score": standing.scores}, f"{100 * standing.level:g} %"
+    return Picture(
         f"Behind the first by {number}",
         f"{standing.names[0]} has the smallest {number}{rest if tied else ''}.",
-        {"model": list(standing.names), "score": standing.scores},
-        standing.differences,
-        standing.intervals,
-        (f"with {100 * standing.level:g} % joint interval", "without interval"),
-        "mean score minus the first's",
+        xlabel="mean score minus the first's",
+        **_differences(columns, standing.differences, standing.intervals, f"with {label} joint interval"),
     )
 
 
 def _differences(
-    title: str,
-    finding: str,
-    columns: dict[str, Any],
-    difference: HostArray,
-    ends: HostArray,
-    labels: tuple[str, str],
-    xlabel: str,
-) -> Picture:
-    """Return one point per line with its interval, and the line of no difference."""
+    columns: dict[str, Any], difference: HostArray, ends: HostArray, label: str
+) -> dict[str, Any]:
+    """Return the parts of a picture with one point per line, its interval, and the line of no difference."""
     low, high = ends.T
     names, heights = next(iter(columns.values())), np.arange(len(difference))
     marks = [mark("upright", "expected", 0), *_intervals(ends, ["observed"] * len(ends))]
     known = np.isfinite(low)
-    for at, marker, label in ((known, "o", labels[0]), (~known, "D", labels[1])):
+    for at, marker, words in ((known, "o", label), (~known, "D", "without interval")):
         if at.any():
-            style: Style = {"marker": marker, "markersize": 5, "label": label}
+            style: Style = {"marker": marker, "markersize": 5, "label": words}
             marks.append(mark("dots", "observed", difference[at], heights[at], **style))
-    return Picture(
-        title,
-        finding,
-        {**columns, "difference": difference, "low": low, "high": high},
-        marks,
-        xlabel,
-        size=(5.0, 2.8),
-        axes=listed(names),
-        key_below=0.3,
-    )
+    columns = {**columns, "difference": difference, "low": low, "high": high}
+    return {"columns": columns, "marks": marks, "size": (5.0, 2.8), "axes": listed(names), "key_below": 0.3}
 
 
 @draws(LocalDeviations, "regions")

@@ -123,25 +123,21 @@ def decompose_disagreement(
     require_type(fits, "must be a statistic of raters", remedy, statistic=statistic)
     order = 2 if statistic is None else statistic.order
     population = Population(rows, order, mean_noted=False)
-    notes = list(population.notes)
     if population.reduced_to_mean is not None:
-        notes.append(population.reduced_to_mean)
+        population.notes += (population.reduced_to_mean,)
     name = "disagreement" if statistic is None else statistic.name
     settings = vars(cut) | {"statistic": name, "order": order}
     if statistic is None:
-        whole = summarise(population, overall_evidence, cut, (TERMS, SPREAD), MEANS, settings, tuple(notes))
-        columns = summarise(population, class_evidence, cut, (TERMS, SPREAD), MEANS, settings, tuple(notes))
+        whole = summarise(population, overall_evidence, cut, (TERMS, SPREAD), MEANS, settings)
+        columns = summarise(population, class_evidence, cut, (TERMS, SPREAD), MEANS, settings)
         average = columns.debiased[0].scaled(1.0 / population.n_classes)
-        result = _result(name, whole, columns, average, population, settings, tuple(notes))
+        result = _result(whole, columns, average, population, settings)
         return dataclasses.replace(result, four_labels=_four_labels(rows, population, cut, settings))
     bound = statistic.bind(population.n_classes)
     costly = bound.warn_of_cost(population.n)
-    notes += [] if costly is None else [costly]
-    whole = summarise(
-        population, partial(user_evidence, bound), cut, (TERMS, SPREAD), MEANS, settings, tuple(notes)
-    )
-    columns_or_none = whole if bound.n_columns > 1 else None
-    return _result(name, whole, columns_or_none, None, population, settings, tuple(notes))
+    population.notes += () if costly is None else (costly,)
+    whole = summarise(population, partial(user_evidence, bound), cut, (TERMS, SPREAD), MEANS, settings)
+    return _result(whole, whole if bound.n_columns > 1 else None, None, population, settings)
 
 
 def _four_labels(
@@ -154,24 +150,22 @@ def _four_labels(
     with warnings.catch_warnings():  # instances with fewer labels are counted by the estimates
         warnings.simplefilter("ignore", UserWarning)
         four = Population(rows, 4, mean_noted=False)
-    terms = summarise(four, four_evidence, cut, (FOUR,), FOUR_MEANS, settings, four.notes)
+    terms = summarise(four, four_evidence, cut, (FOUR,), FOUR_MEANS, settings)
     return LossTerms(**terms.debiased[0].totals(FOUR))
 
 
 def _result(
-    name: str,
     whole: Summary,
     columns: Summary | None,
     average: Level | None,
     population: Population,
     settings: dict[str, Any],
-    notes: tuple[str, ...],
 ) -> DisagreementDecomposition:
     terms: dict[str, Any] = {**whole.debiased[0].totals(TERMS), **whole.debiased[0].totals(SPREAD)}
     spread = None if columns is None else columns.debiased[1].arrays(SPREAD)
     return DisagreementDecomposition(
         **terms,
-        name=name,
+        name=settings["statistic"],
         calibration_error=RootEstimate.of(terms["calibration"], "calibration_error"),
         plugin=DisagreementTerms(**whole.plugin.totals(TERMS, PLUGIN_REFUSALS)),
         bins=whole.bins,
@@ -184,7 +178,7 @@ def _result(
         n_left_out=population.n_left_out,
         raters=population.raters,
         settings=settings,
-        notes=notes,
+        notes=population.notes,
     )
 
 

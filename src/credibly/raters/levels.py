@@ -101,11 +101,6 @@ class Level:
             )
         return cluster_refusal(0.0, self.units), every
 
-    def _why_skewed(self, skewness: float) -> str | None:
-        """Return why contributions of this skewness have no interval of their mean."""
-        refusal = skewness_refusal if self.sizes is None else cluster_refusal
-        return refusal(skewness, self.units)
-
     def with_floor(self, floor: HostArray, shared: float) -> Level:
         """Return the same level with at least the variance that cells without gaps would have.
 
@@ -183,7 +178,8 @@ class Level:
             if why is None and name == "calibration" and self.few_cells is not None and self.few_cells.any():
                 why, refused = FEW_CELLS_REFUSAL, self.few_cells
             if why is None and name in self.skewness:
-                every = [self._why_skewed(float(skewness)) for skewness in self.skewness[name].ravel()]
+                refusal_of = skewness_refusal if self.sizes is None else cluster_refusal
+                every = [refusal_of(float(skewness), self.units) for skewness in self.skewness[name].ravel()]
                 refused = np.array([refusal is not None for refusal in every])
                 why = next((refusal for refusal in every if refusal is not None), None)
             yield name, values[place], error, why, refused, clustered[place]

@@ -106,15 +106,13 @@ def decompose_loss(
     rows = as_rows(predictions, counts, sample_weight, clusters=clusters, blocks=blocks)
     cut = Binned(n_bins, binning, closed)
     population = Population(rows, least=2, mean_noted=True)
-    settings, notes = vars(cut), population.notes
-    summary = summarise(population, loss_evidence, cut, (TERMS, PLUGIN_TERMS), MEANS, settings, notes)
+    settings = vars(cut)
+    summary = summarise(population, loss_evidence, cut, (TERMS, PLUGIN_TERMS), MEANS, settings)
     terms = summary.debiased[0].totals(TERMS)
     all_rows = {name: terms[name] for name in ALL_ROWS_TERMS}
     if population.n_left_out:
         offered = {"expected": ALL_ROWS_TERMS["expected"]}
-        every = summarise(
-            population, single_evidence, cut, (ALL_ROWS_TERMS,), offered, settings, notes, least=1
-        )
+        every = summarise(population, single_evidence, cut, (ALL_ROWS_TERMS,), offered, settings, least=1)
         all_rows = every.debiased[0].totals(ALL_ROWS_TERMS)
     return LossDecomposition(
         **terms,
@@ -128,7 +126,7 @@ def decompose_loss(
         n_left_out=population.n_left_out,
         raters=population.raters,
         settings=settings,
-        notes=notes,
+        notes=population.notes,
     )
 
 

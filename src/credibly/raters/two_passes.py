@@ -72,7 +72,6 @@ def summarise(
     terms: Sequence[TermFactors],
     offered: TermFactors,
     settings: Mapping[str, Any],
-    notes: tuple[str, ...],
     *,
     least: int | None = None,
 ) -> Summary:
@@ -86,7 +85,7 @@ def summarise(
     offers = list(offered.values())
     moments = read(partial(row_moments, pairs=pair_means, products=products, offered=offers))
     n_columns = pair_means.mean.size // cut.n_bins
-    rows, columns = levels(sums, moments, n_columns, offered, settings, notes)
+    rows, columns = levels(sums, moments, n_columns, offered, settings, population.notes)
     floor = least_variance(sums).reshape(n_columns, cut.n_bins)
     # deviations of c classes that share a sum of 0 have squared correlations that add up to c / (c - 1)
     shared = n_columns / (n_columns - 1) if n_columns > 1 else 1.0

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 FORMAT = "credibly.recalibrate"
 VERSION = 1
+KEPT = ("digest", "n", "n_classes", "n_members", "zero")
+"""What is known of the data of the fit."""
 FIT_AGAIN = "Fit again on predictions of this model."
 
 
@@ -225,11 +227,7 @@ class Recalibration(ABC):
             "settings": jsonable(self.settings()),
             "learned": {name: jsonable(getattr(self, name)) for name in declared(self)},
             "convergence": jsonable(self.convergence),
-            "digest": self.digest,
-            "n": self.n,
-            "n_classes": self.n_classes,
-            "n_members": self.n_members,
-            "zero": self.zero,
+            **{name: getattr(self, name) for name in KEPT},
             "notes": list(self.notes),
         }
 
@@ -258,7 +256,8 @@ class Recalibration(ABC):
     @classmethod
     def _from_dict(cls, values: Mapping[str, Any]) -> Self:
         """Make a fitted object from what `to_dict` gave; the reader has checked the outer form."""
-        made = cls(**{name: _tupled(value) for name, value in values["settings"].items()})
+        settings = values["settings"].items()
+        made = cls(**{name: tuple(value) if isinstance(value, list) else value for name, value in settings})
         for name, field in declared(cls).items():
             setattr(made, name, field.read(values["learned"][name]))
         made._restore(values)
@@ -370,7 +369,3 @@ class Recalibration(ABC):
 
 
 _CONVERGENCE = {field.name for field in dataclasses.fields(Convergence)}
-
-
-def _tupled(value: Any) -> Any:
-    return tuple(value) if isinstance(value, list) else value

@@ -11,7 +11,7 @@ from credibly._arrays.errors import CrediblyError, FileError, InputError, neares
 from credibly.recalibrate.additive import BiasScaling, PlattScaling
 from credibly.recalibrate.affine import MatrixScaling, VectorScaling
 from credibly.recalibrate.alpha import AlphaCalibration
-from credibly.recalibrate.base import FORMAT, VERSION, Recalibration
+from credibly.recalibrate.base import FORMAT, KEPT, VERSION, Recalibration
 from credibly.recalibrate.chain import Chain
 from credibly.recalibrate.credal import CredalRecalibration
 from credibly.recalibrate.curves import BetaScaling, CurveScaling, VennAbers
@@ -60,7 +60,7 @@ NAMED: dict[str, Callable[[], Recalibration]] = {
 """What a name stands for, unfitted."""
 _CREATE = "Create it with `save` or `credibly calibrate fit`."
 _SAME_VERSION = "Use the version of credibly that wrote it, or fit again."
-_FIELDS = ("settings", "learned", "convergence", "digest", "n", "n_classes", "n_members", "zero", "notes")
+_FIELDS = ("settings", "learned", "convergence", *KEPT, "notes")
 
 
 def load(path: str | os.PathLike[str]) -> Recalibration:

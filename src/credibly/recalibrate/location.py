@@ -168,19 +168,19 @@ def fit_location(
     terms: tuple[str, ...],
 ) -> LocationFit:
     """Maximise the normal likelihood over centre and spread in turn; pull groups towards all rows."""
-    total = weight.sum()
+    total, gap = weight.sum(), y - mu
     middle = float(weight @ mu / total), float(weight @ np.log(sd) / total)
     follows, design = 0.0, _design(mu, sd, groups, terms, middle, 0.0)
     if "shift" in terms:
         other = _design(mu, sd, groups, terms, middle, 1.0)
-        if _explained(mu, sd, y, weight, other) > (1.0 + _TIE) * _explained(mu, sd, y, weight, design):
+        if _explained(gap, sd, weight, other) > (1.0 + _TIE) * _explained(gap, sd, weight, design):
             follows, design = 1.0, other
-    a, b = _scored(mu, sd, y, weight, design)
+    a, b = _scored(gap, sd, weight, design)
     if groups is None or not groups.shape[1]:
         return LocationFit(terms, a, b, middle, follows)
     of_centre, of_spread, lax, tight, unit = design
     s = sd * np.exp(of_spread @ b)
-    n_groups, z = groups.shape[1], (y - mu - of_centre @ a) / s
+    n_groups, z = groups.shape[1], (gap - of_centre @ a) / s
     # penalties in observations: the variance of what one row says, over the variance between groups
     if "shift" in terms:
         precise = weight * (unit / s) ** 2
@@ -191,13 +191,13 @@ def fit_location(
         noise = max(float(weight @ (z * z - 1.0) ** 2) / total / 4.0, _LEAST_VARIANCE)
         between = variance_between(b[-n_groups:], groups.T @ weight / noise)
         tight[-n_groups:] = 2.0 * max(OWN, noise / max(between, _LEAST_VARIANCE))
-    return LocationFit(terms, *_scored(mu, sd, y, weight, design, a, b), middle, follows)
+    return LocationFit(terms, *_scored(gap, sd, weight, design, a, b), middle, follows)
 
 
-def _explained(mu: HostArray, sd: HostArray, y: HostArray, weight: HostArray, design: _Design) -> float:
+def _explained(gap: HostArray, sd: HostArray, weight: HostArray, design: _Design) -> float:
     """Return by how much the best centres lower the sum of squared errors, in stated spreads."""
     precise = design.of_centre * (weight / sd**2)[:, None]
-    normal, sums = _in_units(precise.T @ design.of_centre, precise.T @ (y - mu))[:2]
+    normal, sums = _in_units(precise.T @ design.of_centre, precise.T @ gap)[:2]
     return float(sums @ np.linalg.lstsq(normal, sums, rcond=None)[0])
 
 
@@ -208,18 +208,14 @@ def _in_units(normal: HostArray, sums: HostArray) -> tuple[HostArray, HostArray,
 
 
 def _scored(
-    mu: HostArray,
-    sd: HostArray,
-    y: HostArray,
-    weight: HostArray,
-    design: _Design,
-    a: HostArray | None = None,
-    b: HostArray | None = None,
+    gap: HostArray, sd: HostArray, weight: HostArray, design: _Design, *start: HostArray
 ) -> tuple[HostArray, HostArray]:
-    """Return the coefficients of centre and spread, by Fisher scoring from others or from 0."""
+    """Return the coefficients of centre and spread, by Fisher scoring from others or from 0.
+
+    `gap` is label minus mean.
+    """
     total, (of_centre, of_spread, lax, tight, of_shift) = weight.sum(), design
-    a = np.zeros(of_centre.shape[1]) if a is None else a
-    b = np.zeros(of_spread.shape[1]) if b is None else b
+    a, b = start or (np.zeros(of_centre.shape[1]), np.zeros(of_spread.shape[1]))
     for _ in range(_STEPS):
         s = sd * np.exp(of_spread @ b)
         before = a
@@ -227,11 +223,11 @@ def _scored(
             precise = of_centre * (weight / s**2)[:, None]
             penalty = np.diag(lax * float(weight @ (of_shift / s) ** 2) / total)
             # predictions that are all alike have a shift and no slope: the smallest solution
-            normal, sums, length = _in_units(of_centre.T @ precise + penalty, precise.T @ (y - mu))
+            normal, sums, length = _in_units(of_centre.T @ precise + penalty, precise.T @ gap)
             a = np.linalg.lstsq(normal, sums, rcond=None)[0] / length
         step = np.zeros(1)
         if b.size:
-            square = ((y - mu - of_centre @ a) / s) ** 2
+            square = ((gap - of_centre @ a) / s) ** 2
             slope = (of_spread * weight[:, None]).T @ (square - 1.0) - tight * b
             bend = 2.0 * (of_spread * weight[:, None]).T @ of_spread + np.diag(tight)
             step = np.clip(np.linalg.solve(bend, slope), -_LARGEST_STEP, _LARGEST_STEP)
