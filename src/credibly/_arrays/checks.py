@@ -205,6 +205,12 @@ def require_positive_number(value: Any, name: str, remedy: str) -> None:
     require(is_number(value) and 0 < value < math.inf, "must be a positive number", remedy, **{name: value})
 
 
+def require_below_one(value: Any, name: str, remedy: str) -> None:
+    """Raise unless an argument is a number of at least 0 and below 1."""
+    good = is_number(value) and 0 <= value < 1
+    require(good, "must be at least 0 and below 1", remedy, **{name: value})
+
+
 def row_tiles(array: Array) -> Iterable[tuple[int, Array]]:
     """Yield (first row, some rows): bounded memory on the host, so memory maps are read once."""
     if not is_numpy(array):

@@ -23,6 +23,11 @@ def alternatives(names: Sequence[str]) -> str:
     return " or ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
 
 
+def replicates_note(needed: int, asked: int) -> str:
+    """Say that more replicates were drawn than were asked for, because of the level that is tested at."""
+    return f"{needed} replicates were drawn instead of {asked}, because fewer cannot show a conflict"
+
+
 class Note(str):
     """A remark that prints as its text.
 

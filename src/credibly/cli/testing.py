@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from credibly._arrays.errors import InputError
+from credibly._arrays.notes import replicates_note
 from credibly.calls.options import AIMS, SETS
 from credibly.cli.numbers import LEVEL, leave, margin_of, require_gate, test_cells
 from credibly.cli.output import Output, TextTable, progress, stage, with_flags
@@ -109,9 +110,7 @@ def _enough(n_resamples: int | None, n_statistics: int, output: Output) -> int |
     needed = fewest_resamples(LEVEL / n_statistics)
     if n_resamples is None or not 0 < n_resamples < needed:
         return n_resamples
-    output.notes(
-        [f"{needed} replicates were drawn instead of {n_resamples}, because fewer cannot show a conflict"]
-    )
+    output.notes([replicates_note(needed, n_resamples)])
     return needed
 
 

@@ -13,14 +13,14 @@ import numpy as np
 
 from credibly._arrays.checks import require_integer, scalar
 from credibly._arrays.errors import UnsupportedError, one_of, require
-from credibly._arrays.namespace import Array, as_float64, clip, like, namespace, to_host
+from credibly._arrays.namespace import Array, as_float64, like, namespace, to_host
 from credibly._arrays.notes import Note
 from credibly._arrays.philox import takes_rng
 from credibly.credal.bounds import event_bounds, event_table, mass_bounds
 from credibly.credal.envelope import all_events, envelope_of, moebius, require_few_classes
 from credibly.credal.sets import DIRICHLET_SAMPLES, CredalSet, as_set
 from credibly.predictions import Belief, Point
-from credibly.predictions.belief import FocalSet, check_focal_sets
+from credibly.predictions.belief import FocalSet, check_focal_sets, clamped, clamped_note
 from credibly.results.base import Result
 
 Negative = Literal["keep", "clamp"]
@@ -183,8 +183,7 @@ def masses_of(credal: CredalSet, budget: Sequence[Iterable[int]] | None, negativ
     below = int(xp.sum(xp.astype(masses < -1e-12, xp.int64)))
     if negative == "clamp":
         masses = clamped(masses, sets.index(frozenset(range(k))))
-        changed = f"{below} negative masses were set to 0 and their rows renormalised"
-        return MassFunction(masses, sets, k, (noted, changed))
+        return MassFunction(masses, sets, k, (noted, clamped_note(below)))
     kept = Note("negative", "masses are negative", below, masses.shape[0] * masses.shape[1])
     return MassFunction(masses, sets, k, (noted, kept))
 
@@ -206,16 +205,6 @@ def _invert_on(credal: CredalSet, sets: tuple[FocalSet, ...]) -> tuple[Array, tu
     masses = lower @ like(inverse, leading, dtype=xp.float64)
     remainder = 1.0 - xp.sum(masses, axis=1, keepdims=True)
     return xp.concat([masses, remainder], axis=1), (*inner, everything)
-
-
-def clamped(masses: Array, full: int) -> Array:
-    """Negative masses become 0, what is missing to 1 goes to the full set, rows are divided by their sum."""
-    xp = namespace(masses)
-    inner = like(np.arange(masses.shape[1]) != full, masses)
-    kept = xp.where(inner, clip(masses, 0.0), xp.zeros_like(masses))
-    missing = 1.0 - xp.sum(kept, axis=1, keepdims=True)
-    kept = xp.where(inner, kept, clip(missing, 0.0))
-    return kept / xp.sum(kept, axis=1, keepdims=True)
 
 
 @takes_rng

@@ -15,6 +15,7 @@ from credibly._arrays.namespace import Array, as_float64, is_array, to_host
 from credibly._arrays.progress import Progress
 from credibly._arrays.standard_errors import Moments, mean_error_of_clusters, standard_error_of
 from credibly._arrays.sums import State
+from credibly.credal.sets import DRAWN_IN_CHUNKS
 from credibly.credal.uncertainty import Uncertainty, uncertainty
 from credibly.predictions import Dataset, Dirichlet, Rows, as_rows
 from credibly.predictions.clusters import Clusters
@@ -122,8 +123,7 @@ class MeasuresTask(Task):
                 raise UnsupportedError(
                     f"measure {name!r} of a Dirichlet",
                     "needs sets of distributions",
-                    "a Dirichlet becomes one by sampling, which would depend on how the rows are split "
-                    "into chunks",
+                    DRAWN_IN_CHUNKS,
                     "Draw once, `dirichlet.sample(m)`, and pass or scan the Ensemble.",
                 )
         labelled = frozenset(name for name, measure in named.items() if "labels" in _parameters(measure))

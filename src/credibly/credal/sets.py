@@ -15,6 +15,11 @@ CredalSet = Point | Ensemble | Intervals | Belief
 DIRICHLET_SAMPLES = 100
 """Default number of draws that represent a Dirichlet."""
 
+DRAWN_IN_CHUNKS = (
+    "a Dirichlet becomes one by sampling, which would depend on how the rows are split into chunks"
+)
+"""Why a Dirichlet in chunks is refused where a set is needed."""
+
 
 @takes_rng
 def as_set(predictions: Any, *, n_samples: int = DIRICHLET_SAMPLES, rng: Any = None) -> CredalSet:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
+from credibly._arrays.notes import replicates_note
 from credibly.evaluation.ignorance import IgnoranceParts
 from credibly.evaluation.rows import has_counts
 from credibly.evaluation.set_tests import CredalParts, ValidityParts, judged_set, judged_truth
@@ -94,5 +95,4 @@ def resamples_for(rows: Rows, n_resamples: int, level: float) -> tuple[int, tupl
     needed = fewest_resamples(level / number, sides)
     if n_resamples >= needed:
         return n_resamples, ()
-    note = f"{needed} replicates were drawn instead of {n_resamples}, because fewer cannot show a conflict"
-    return needed, (note,)
+    return needed, (replicates_note(needed, n_resamples),)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from credibly._arrays.errors import CrediblyError, InputError, UnsupportedError, require_type
+from credibly._arrays.errors import CrediblyError, InputError, UnsupportedError
 from credibly._arrays.progress import StageProgress
 from credibly.evaluation.rows import compares_pairs
 from credibly.evaluation.work import NOT_ASKED, Reasons, Stage, Work
@@ -41,7 +41,7 @@ from credibly.results.tests import HypotestResult
 from credibly.statistics import BrierDecomposition, Statistic, decompose_brier, registered
 from credibly.statistics.over_rows import StatisticsTask, estimates_over, planned
 from credibly.statistics.pairwise import PairStatistic, in_single_precision
-from credibly.statistics.registry import with_bins
+from credibly.statistics.registry import require_listed, with_bins
 from credibly.statistics.slopes import STATED, states_one
 from credibly.statistics.subsampled import Subsampled, random_rows
 
@@ -68,10 +68,7 @@ def choose(
     With `single_precision`, statistics given by name compare pairs in single precision; instances of
     `Statistic` are used as they are.
     """
-    alone = isinstance(statistics, (str, Statistic))
-    require_type(
-        not alone, "must be a sequence", "Pass a list, even for a single item.", statistics=statistics
-    )
+    require_listed(statistics)
     asked = _of_this_kind(rows.example.predictions) if statistics is None else list(statistics)
     chosen: list[Statistic] = []
     reasons: Reasons = []

@@ -19,7 +19,7 @@ from credibly._arrays.checks import (
     require_shares,
 )
 from credibly._arrays.errors import InputError, InputTypeError, Remedy, one_of, require
-from credibly._arrays.namespace import Array, as_float64, like, to_host, without_rounding
+from credibly._arrays.namespace import Array, as_float64, clip, like, namespace, to_host, without_rounding
 from credibly._arrays.notes import counted
 from credibly.predictions.base import ClassPredictions
 from credibly.predictions.point import Point
@@ -125,13 +125,10 @@ class Belief(ClassPredictions):
                 'Pass `negative="clamp"` to set them to 0 and renormalise, as C25 does.',
                 rows,
             )
-        clamped = int((masses < 0).sum())
-        if clamped:
-            masses = np.maximum(masses, 0)
-            masses[:, full] = 0.0
-            masses[:, full] = np.maximum(1.0 - masses.sum(axis=-1), 0)
-            masses /= masses.sum(axis=-1, keepdims=True)
-            notes.append(f"{clamped} negative masses were set to 0 and their rows renormalised")
+        below = int((masses < 0).sum())
+        if below:
+            masses = clamped(masses, full)
+            notes.append(clamped_note(below))
         belief = cls(like(masses, values), sets, count)
         belief._set(notes=(*belief.notes, *notes))
         return belief
@@ -215,6 +212,21 @@ def check_focal_sets(
         focal_sets=focal_sets,
     )
     return sets, count
+
+
+def clamped(masses: Array, full: int) -> Array:
+    """Negative masses become 0, what is missing to 1 goes to the full set, rows are divided by their sum."""
+    xp = namespace(masses)
+    inner = like(np.arange(masses.shape[1]) != full, masses)
+    kept = xp.where(inner, clip(masses, 0.0), xp.zeros_like(masses))
+    missing = 1.0 - xp.sum(kept, axis=1, keepdims=True)
+    kept = xp.where(inner, kept, clip(missing, 0.0))
+    return kept / xp.sum(kept, axis=1, keepdims=True)
+
+
+def clamped_note(below: int) -> str:
+    """Say how many masses were clamped."""
+    return f"{below} negative masses were set to 0 and their rows renormalised"
 
 
 def _require_columns(array: Array, name: str, sets: tuple[FocalSet, ...]) -> None:

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
-from credibly._arrays.errors import InputError, InputTypeError, is_number, require
+from credibly._arrays.checks import require_below_one
+from credibly._arrays.errors import InputError, InputTypeError, is_number
 from credibly._arrays.namespace import is_array, to_host
 
 if TYPE_CHECKING:
@@ -218,6 +219,5 @@ def require_level(level: float, name: str = "`level`", remedy: str = "Write 0.95
 
 def require_margin(margin: float) -> float:
     """Return a share that does not matter, or raise."""
-    rule = "must be at least 0 and below 1"
-    require(is_number(margin) and 0 <= margin < 1, rule, "Write 0.02 for two points.", margin=margin)
+    require_below_one(margin, "margin", "Write 0.02 for two points.")
     return float(margin)

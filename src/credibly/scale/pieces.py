@@ -199,11 +199,16 @@ def _array_pieces(
         ("labels", n_labels),
         ("sample_weight", n if weight is None else _length(weight)),
     ):
-        require(other == n, f"must have one entry per prediction ({n})", "Check both.", **{name: other})
+        require_one_per_prediction(other, n, name)
     for rows in tiles(n, rows_per_chunk(leading, n, chunk_rows)):
         part, start, stop = cut(array, rows, axis), offset + rows.start, offset + rows.stop
         weights = None if weight is None else weight[rows]
         yield ArrayPiece(start, stop, part, labels[rows], weight=weights, options=options)
+
+
+def require_one_per_prediction(length: int, n: int, name: str) -> None:
+    """Raise unless an array beside the predictions is as long as these."""
+    require(length == n, f"must have one entry per prediction ({n})", "Check both.", **{name: length})
 
 
 def _length(weight: Any) -> int:

@@ -19,7 +19,7 @@ import numpy as np
 
 from credibly._arrays.doors import checked
 from credibly._arrays.engines import Engine
-from credibly._arrays.errors import InputError, InputTypeError, require
+from credibly._arrays.errors import InputError, InputTypeError
 from credibly._arrays.namespace import HostArray
 from credibly._arrays.progress import Progress
 from credibly.io.extras import pip, require_module
@@ -27,7 +27,16 @@ from credibly.io.roles import ReadOptions
 from credibly.predictions import Dataset, LabelCounts, Rows
 from credibly.predictions.labels import no_weight
 from credibly.scale.engines import Cluster, as_engine
-from credibly.scale.pieces import ArrayPiece, Piece, Shape, first_rows, require_labels, rows_and_axis, work_on
+from credibly.scale.pieces import (
+    ArrayPiece,
+    Piece,
+    Shape,
+    first_rows,
+    require_labels,
+    require_one_per_prediction,
+    rows_and_axis,
+    work_on,
+)
 from credibly.scale.sources import find_pieces
 from credibly.statistics.over_rows import gathered
 
@@ -254,8 +263,7 @@ def scan_dask(
     predictions = predictions.rechunk(whole)
 
     def cut(array_of_rows: Any, name: str) -> Any:
-        fits, rule = len(array_of_rows) == n, f"must have one entry per prediction ({n})"
-        require(fits, rule, "Check both.", **{name: len(array_of_rows)})
+        require_one_per_prediction(len(array_of_rows), n, name)
         return array_of_rows.rechunk({0: predictions.chunks[row_axis]})
 
     names = {"weight": "sample_weight"}

@@ -14,7 +14,7 @@ from functools import partial
 
 import numpy as np
 
-from credibly._arrays.errors import CrediblyError, InputError, require, require_type
+from credibly._arrays.errors import CrediblyError, InputError, require
 from credibly._arrays.namespace import HostArray, to_host
 from credibly._arrays.philox import Seed
 from credibly._arrays.progress import Progress, tell
@@ -27,7 +27,7 @@ from credibly.selection.score import require_same_labels
 from credibly.selection.standings import bootstrap_means, clusters_note, standing_by
 from credibly.statistics import Statistic, crps
 from credibly.statistics.linear import Linear
-from credibly.statistics.registry import as_statistic
+from credibly.statistics.registry import as_statistic, require_listed
 
 SCORES = ("crps", "interval_score", "gaussian_log_loss")
 """Proper scores by which models are ranked unasked, where all of them have it."""
@@ -121,8 +121,7 @@ def _chosen(
 
     Models are asked as they were given first, and then in the terms that they share.
     """
-    several = not isinstance(statistics, (str, Statistic))
-    require_type(several, "must be a sequence", "Pass a list, even for a single item.", statistics=statistics)
+    require_listed(statistics)
     scores: dict[str, Statistic] = {}
     left_out = []
     real = any(isinstance(sample, RealPredictions) for sample in samples.values())

@@ -29,7 +29,7 @@ from credibly._arrays.philox import takes_rng
 from credibly.credal import distance as distance_to
 from credibly.credal.distances import soft_target
 from credibly.credal.nonspecificity import EXACT_CLASSES
-from credibly.credal.sets import DIRICHLET_SAMPLES, CredalSet, as_set
+from credibly.credal.sets import DIRICHLET_SAMPLES, DRAWN_IN_CHUNKS, CredalSet, as_set
 from credibly.predictions import (
     Classes,
     Counts,
@@ -97,7 +97,7 @@ def require_scorable(rows: Rows, name: str = "predictions") -> None:
         raise UnsupportedError(
             f"model {name!r} in chunks",
             "must be a set of distributions",
-            "a Dirichlet becomes one by sampling, which would depend on how the rows are split into chunks",
+            DRAWN_IN_CHUNKS,
             "Draw once, `dirichlet.sample(m)`, and scan the Ensemble.",
         )
 

@@ -20,6 +20,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from credibly._arrays.checks import require_below_one
 from credibly._arrays.errors import is_number, require
 from credibly._arrays.namespace import Array, is_numpy, namespace
 from credibly.predictions import Predictions, Rows, as_point
@@ -177,12 +178,7 @@ class KlCe(SmoothedError):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        require(
-            is_number(self.clip) and 0 <= self.clip < 1,
-            "must be at least 0 and below 1",
-            "Use 0 for none.",
-            clip=self.clip,
-        )
+        require_below_one(self.clip, "clip", "Use 0 for none.")
 
     def size_of_terms(self, logs: Array) -> float:
         """Of logarithms, which are subtracted."""

@@ -25,7 +25,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from credibly._arrays.errors import is_number, require
+from credibly._arrays.checks import require_below_one
 from credibly._arrays.namespace import CACHE_ELEMENTS, Array, as_float64, is_numpy, namespace, tiles, to_host
 from credibly.predictions import Confidence, label_dtype
 from credibly.statistics.batches import gather, positive
@@ -225,8 +225,7 @@ class LogLoss(ProperScore):
     )
 
     def __post_init__(self) -> None:
-        inside = is_number(self.clip) and 0 <= self.clip < 1
-        require(inside, "must be at least 0 and below 1", "Use 0 for none.", clip=self.clip)
+        require_below_one(self.clip, "clip", "Use 0 for none.")
 
     def of_labels(self, probs: Array, labels: Array) -> Array:
         """The same for the label alone: k times fewer logarithms."""

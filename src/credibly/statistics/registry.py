@@ -304,6 +304,12 @@ def with_bins(statistic: str | Statistic, n_bins: int) -> Statistic:
     )
 
 
+def require_listed(statistics: Any) -> None:
+    """Raise where one statistic, or its name, stands in place of a list."""
+    several = not isinstance(statistics, (str, Statistic))
+    require_type(several, "must be a sequence", "Pass a list, even for a single item.", statistics=statistics)
+
+
 def as_statistic(statistic_or_name: Any, *, tail: str | None = None) -> Statistic:
     """Return a statistic from a statistic or a name; functions must say their tail first."""
     if isinstance(statistic_or_name, Statistic):

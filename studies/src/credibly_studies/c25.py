@@ -27,7 +27,7 @@ from credibly.credal import distance as credal_distance
 from credibly.credal.bounds import event_bounds, event_table
 from credibly.credal.entropy import log_base
 from credibly.credal.envelope import all_events
-from credibly.credal.masses import clamped, closest_pairs
+from credibly.credal.masses import closest_pairs
 from credibly.credal.sets import DIRICHLET_SAMPLES, CredalSet
 from credibly.predictions import (
     Belief,
@@ -41,7 +41,7 @@ from credibly.predictions import (
     as_pair,
     as_point,
 )
-from credibly.predictions.belief import check_focal_sets
+from credibly.predictions.belief import check_focal_sets, clamped
 from credibly.results.scores import EpistemicScore
 from credibly.selection import Ranking, rank_scores, score_from_parts
 from credibly.selection.ranking import TRADEOFFS

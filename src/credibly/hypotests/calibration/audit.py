@@ -25,6 +25,7 @@ import numpy as np
 
 from credibly._arrays.checks import require_integer
 from credibly._arrays.errors import Remedy, UnsupportedError, one_of, require, require_type
+from credibly._arrays.notes import replicates_note
 from credibly._arrays.philox import as_seed, takes_rng
 from credibly._arrays.progress import Progress, as_progress
 from credibly.hypotests.calibration.family import (
@@ -190,8 +191,7 @@ def audit(
     counted, left_out = _measures(predictions, measures, as_sets)
     needed = fewest_resamples(level / (len(counted) if as_sets else 1), sides=1)
     if n_resamples < needed:
-        few = f"{needed} replicates were drawn instead of {n_resamples}"
-        left_out += (f"{few}, because fewer cannot show a conflict",)
+        left_out += (replicates_note(needed, n_resamples),)
         n_resamples = needed
     scoring = Scoring(counted, lattice.n_cells, seed, as_sets)
     if together is None:
