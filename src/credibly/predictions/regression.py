@@ -99,9 +99,13 @@ def over_members(values: Array, weights: Array | None, axis: int = 1) -> Array:
     return xp.sum(values * xp.reshape(weights, tuple(shape)), axis=axis)
 
 
-def shares_of_rows(weights: Array | None, rows: Any) -> Array | None:
-    """Return the weights (1 or n, m) of some rows."""
-    return weights if weights is None or weights.shape[0] == 1 else weights[rows, :]
+def shares_of_rows(weights: Array | None, rows: slice | Array) -> Array | None:
+    """Return the weights (1 or n, m) of some rows, a slice or indices."""
+    if weights is None or weights.shape[0] == 1:
+        return weights
+    if isinstance(rows, slice):
+        return weights[rows, :]
+    return namespace(weights).take(weights, rows, axis=0)
 
 
 def mixture_cdf(mean: Array, std: Array, values: Array, weights: Array | None = None) -> Array:
