@@ -117,18 +117,9 @@ def apply_file(typed: Typed, output: Output) -> None:
             groups=_one_group(data.groups) if typed.groups is not None or chosen.fitted_by_group else None,
         )
     applied = {} if out.suffix.lower() in _WITHOUT_META else {"recalibration": chosen.describe()}
-    written = save(
-        out,
-        made,
-        data.labels,
-        features=data.features,
-        groups=_beside(data, out),
-        clusters=data.clusters,
-        ids=data.ids,
-        classes=data.classes,
-        meta={**data.meta, **applied},
-        overwrite=typed.overwrite,
-    )
+    meta = {**data.meta, **applied}
+    recalibrated = dataclasses.replace(data, predictions=made, groups=_beside(data, out), meta=meta)
+    written = save(out, recalibrated, overwrite=typed.overwrite)
     if output.as_json:
         output.json({"written": str(written), "n": len(made), "applied": chosen.describe()})
         return

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 from credibly._arrays.notes import capital
-from credibly.evaluation.effect_sentences import Facts, Written
+from credibly.evaluation.effect_sentences import Facts
 from credibly.results.numbers import (
     at_most,
     chance_excluded,
@@ -163,7 +164,7 @@ QUESTIONS = {
     "coverage on average": "Do its {kind} contain as many labels as they claim?",
     "coverage in parts": "Is the claimed coverage reached everywhere in the data?",
 }
-CASES: dict[str, Written] = {
+CASES: dict[str, Callable[[Facts], str]] = {
     "coverage too low": _too_low,
     "coverage too high": _too_high,
     "wrong coverage in parts": _in_parts,
@@ -174,7 +175,7 @@ CASES: dict[str, Written] = {
     "coverage in parts": _everywhere,
     "test of coverage": _tested,
 }
-REMEDIES: dict[str, Written] = {
+REMEDIES: dict[str, Callable[[Facts], str]] = {
     "calibrate in parts": _calibrate_parts,
     "choose the threshold again": _choose_again,
     "move the ends": _move_ends,

@@ -22,7 +22,8 @@ from credibly.results.numbers import (
 )
 
 Facts = Mapping[str, Any]
-Written = Callable[[Facts], str]
+Written = Callable[[Facts], str] | str
+"""How a sentence is made of facts; a text has their names in braces."""
 _NO_GAP, _NEARLY = 5e-5, 0.9995
 _NOTHING = 0.005  # of the size: what is left is no more than rounding
 
@@ -129,7 +130,7 @@ def _quantile(effect: Facts) -> str:
     return f"{below} of the labels lie below it ({size})"
 
 
-_MEASURES: dict[str, Written] = {
+_MEASURES: dict[str, Callable[[Facts], str]] = {
     "confidence": _confidence,
     "class": _class,
     "mean": _mean,

@@ -6,6 +6,7 @@ elsewhere writes these sentences.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 
 from credibly._arrays.notes import capital, counted
@@ -29,7 +30,8 @@ from credibly.results.numbers import (
 
 def sentence_of(case: str, facts: Facts) -> str:
     """Return the sentence of a case."""
-    return CASES[case](facts)
+    write = CASES[case]
+    return write.format_map(facts) if isinstance(write, str) else write(facts)
 
 
 def question_of(about: str, case: str, facts: Facts) -> str:
@@ -143,20 +145,6 @@ FAULTS: dict[str, tuple[str, str]] = {
     "shape": _OF_LEVEL,
 }
 """What is wrong in a few words: where the model says too much, and where it says too little."""
-
-
-def _inverted(facts: Facts) -> str:
-    return (
-        "Its confidence is misleading: the more confident it is, the more often it is wrong. No "
-        "recalibration makes such confidence useful; look for swapped classes or labels."
-    )
-
-
-def _shifted(facts: Facts) -> str:
-    return (
-        "Labels and predictions are offset by a row: the label of a neighbouring row fits far better than "
-        "the row's own. Align them first; no recalibration helps."
-    )
 
 
 def _useless(facts: Facts) -> str:
@@ -305,10 +293,6 @@ def _no_use(facts: Facts) -> str:
     )
 
 
-def _beyond(facts: Facts) -> str:
-    return "No recalibration does; the data have to be put right first."
-
-
 def _left(facts: Facts) -> str:
     sentences = []
     if facts["effect"] is not None:
@@ -424,8 +408,10 @@ def _errors_by_spread(facts: Facts) -> str:
 
 CASES: dict[str, Written] = {
     **{name: partial(_fault, leads) for name, leads in FAULTS.items()},
-    "inverted": _inverted,
-    "labels off by a row": _shifted,
+    "inverted": "Its confidence is misleading: the more confident it is, the more often it is wrong. No "
+    "recalibration makes such confidence useful; look for swapped classes or labels.",
+    "labels off by a row": "Labels and predictions are offset by a row: the label of a neighbouring row fits "
+    "far better than the row's own. Align them first; no recalibration helps.",
     "no skill": _useless,
     "seen by a statistic": _seen,
     "seen by the test": _only_seen,
@@ -440,7 +426,7 @@ CASES: dict[str, Written] = {
     "repaired": _chosen,
     "no repair pays": _no_repair,
     "no repair helps": _no_use,
-    "beyond repair": _beyond,
+    "beyond repair": "No recalibration does; the data have to be put right first.",
     "left": _left,
     "every group": _every_group,
     "loss of the model": _raters,
@@ -451,9 +437,7 @@ CASES: dict[str, Written] = {
     "no right answer": lambda facts: (
         f"It gave no right answer on these {counted(facts['n'], 'instance')}, so there is nothing to compare."
     ),
-    "equally sure": lambda facts: (
-        "It is equally sure of all its answers, so its confidence cannot point to its mistakes."
-    ),
+    "equally sure": "It is equally sure of all its answers, so its confidence cannot point to its mistakes.",
     "marks mistakes": lambda facts: f"Low confidence marks its mistakes. {_half(facts)}",
     "misleads": lambda facts: (
         "Its confidence is misleading: the more confident it is, the more often it is wrong. " + _half(facts)
@@ -461,11 +445,9 @@ CASES: dict[str, Written] = {
     "not shown to mark": lambda facts: (
         f"{_half(facts)} These data do not show that low confidence marks its mistakes."
     ),
-    "members agree": lambda facts: "Its members all predict the same, so there is no disagreement to judge.",
+    "members agree": "Its members all predict the same, so there is no disagreement to judge.",
     "outside sets": _outside_sets,
-    "inside sets": lambda facts: (
-        "Nothing shows that the true probabilities lie outside its sets, given what it predicts."
-    ),
+    "inside sets": "Nothing shows that the true probabilities lie outside its sets, given what it predicts.",
     "lists too short": lambda facts: (
         f"Its lists leave {percent(facts['open'])} of the probability open, so nearly any labels would fit. "
         f"Listing {facts['more']} more options would leave at most {percent(0.02)} open."
@@ -495,7 +477,7 @@ def _repair_gains(facts: Facts) -> str:
     return f"{capital(facts['repair'])}, fitted on other folds, lowers the held-out loss by {gain}."
 
 
-REMEDIES: dict[str, Written] = {
+REMEDIES: dict[str, Callable[[Facts], str]] = {
     "repair": _repair_leaves,
     "repair without a size": _repair_gains,
     "more labels": _more_labels,

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from credibly.evaluation.effect_sentences import Facts, Written
 from credibly.results.numbers import percent, percents, shown, shown_range
 
 
-def of_statistic(write: Written) -> Written:
+def of_statistic(write: Callable[[Facts], str]) -> Written:
     """Return what writes the test of a statistic: under which hypothesis, and whether others outweigh it."""
 
     def written(facts: Facts) -> str:
@@ -67,13 +69,6 @@ def _beyond_replicates(facts: Facts) -> str:
 
 def _cannot_tell(facts: Facts) -> str:
     return f"{_value(facts)}: cannot tell, because {facts['reason']}."
-
-
-def _nothing_tested(facts: Facts) -> str:
-    return (
-        "No calibration test was run, so this report cannot say whether the predictions are calibrated: "
-        f"{facts['reason']}."
-    )
 
 
 def _groups(facts: Facts) -> str:
@@ -167,19 +162,16 @@ CASES: dict[str, Written] = {
     "beyond the members": of_statistic(_beyond_members),
     "beyond the replicates": of_statistic(_beyond_replicates),
     "statistic cannot tell": of_statistic(_cannot_tell),
-    "nothing tested": _nothing_tested,
+    "nothing tested": "No calibration test was run, so this report cannot say whether the predictions are "
+    "calibrated: {reason}.",
     "groups": _groups,
     "truth outside the set": _truth_outside,
     "truth may be inside": _truth_may_be_inside,
-    "truth cannot be told": lambda facts: (
-        f"Cannot tell whether the set contains the truth: {facts['reason']}."
-    ),
-    "label impossible in the set": lambda facts: str(facts["outcome"]),
-    "weights alone reject": lambda facts: f"{facts['outcome']} A conflict requires both.",
-    "witness alone rejects": lambda facts: (
-        "Given the predictions, the true probabilities lie outside the set, but some combination may still "
-        "be calibrated."
-    ),
+    "truth cannot be told": "Cannot tell whether the set contains the truth: {reason}.",
+    "label impossible in the set": "{outcome}",
+    "weights alone reject": "{outcome} A conflict requires both.",
+    "witness alone rejects": "Given the predictions, the true probabilities lie outside the set, but some "
+    "combination may still be calibrated.",
     "no combination fits": _no_combination,
     "a combination may fit": _a_combination,
     "combination cannot be told": _unclear_combination,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 from typing import Any
 
 from credibly._arrays.errors import UnsupportedError
@@ -33,24 +32,6 @@ LAST = (
     ("methods", "Methods and references"),
     ("again", "Make this report again"),
 )
-
-
-@dataclasses.dataclass(frozen=True)
-class RankedRow:
-    """A model in the table that the slider re-ranks."""
-
-    place: int
-    name: str
-    kind: str
-    is_point: bool
-    distance: float
-    slope: float
-    score: str
-
-    @property
-    def exact(self) -> tuple[str, str]:
-        """Distance and slope as a script reads them."""
-        return tuple("Infinity" if math.isinf(x) else repr(x) for x in (self.distance, self.slope))  # type: ignore[return-value]
 
 
 def facts(comparison: Comparison) -> tuple[tuple[str, str], ...]:
@@ -90,26 +71,17 @@ def _lines(comparison: Comparison) -> Any:
     return comparison.ranking.lines
 
 
-def ranked(comparison: Comparison, tradeoff: float) -> tuple[RankedRow, ...]:
+def ranked(comparison: Comparison, tradeoff: float) -> list[dict[str, Any]]:
     """Return the rows of the table that the slider re-ranks, in the order of one trade-off."""
     lines = _lines(comparison)
     means = lines.means(tradeoff)
     rows = []
-    for place, name in enumerate(lines.order(tradeoff), start=1):
-        at = lines.names.index(name)
-        known = comparison.models.get(name)
-        rows.append(
-            RankedRow(
-                place,
-                name,
-                known.kind if known is not None else "mean of a set",
-                bool(lines.is_point[at]),
-                float(lines.distance[at]),
-                float(lines.imprecision[at]),
-                shown(float(means[at])),
-            )
-        )
-    return tuple(rows)
+    for name in lines.order(tradeoff):
+        at, model = lines.names.index(name), comparison.models.get(name)
+        row = {"name": name, "kind": "mean of a set" if model is None else model.kind}
+        row |= {"is_point": bool(lines.is_point[at]), "score": float(means[at])}
+        rows.append(row | {"distance": float(lines.distance[at]), "slope": float(lines.imprecision[at])})
+    return rows
 
 
 def standings(comparison: Comparison) -> list[tuple[str, Table]]:

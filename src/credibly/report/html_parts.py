@@ -22,6 +22,7 @@ from credibly.evaluation import Verdict, shown, shown_range
 from credibly.evaluation.survey import n_dropped
 from credibly.plots import Picture, Table, new_axes, printable, whole_figure
 from credibly.report.svg import inline_svg
+from credibly.results.base import jsonable
 from credibly.results.estimates import Estimate
 from credibly.results.tests import HypotestResult
 
@@ -228,6 +229,7 @@ def _templates() -> Environment:
     # a number and its % sign stay on one line
     environment.filters["nobreak"] = _unbroken
     environment.filters["digits"] = shown
+    environment.filters["exact"] = jsonable  # a script reads "Infinity" as a number
     environment.filters["coded"] = coded
     environment.globals["markup"] = Markup  # figures are our own too
     return environment
