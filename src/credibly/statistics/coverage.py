@@ -217,15 +217,15 @@ def symmetric_levels(predictions: Quantiles) -> tuple[HostArray, HostArray]:
     return low, partner[low].argmax(axis=1) if low.size else low
 
 
-def central_coverage(predictions: RealPredictions, levels: int) -> Linear:
+def central_coverage(levels: int, predictions: RealPredictions) -> Linear:
     """Bind intervals that hold j / M of the probability, or those between symmetric quantiles.
 
     Parameters
     ----------
-    predictions : RealPredictions
-        What the intervals are of.
     levels : int
         M; `Quantiles` have their own levels.
+    predictions : RealPredictions
+        What the intervals are of.
 
     Returns
     -------

@@ -120,38 +120,30 @@ def standardises(label_bandwidth: Any) -> bool:
 
 
 def of_gaussian(predictions: Gaussian, plan: RealPlan) -> Sides:
-    """Return places and residuals of Gaussians; of several members MMD distances between mixtures."""
-    if standardises(plan.label_bandwidth):
-        return _of_standardised(predictions, plan)
-    features = plan.features()
+    """Return places and residuals of Gaussians; of several members MMD distances between mixtures.
+
+    Labels may be standardised by mean and spread, and so are the members.
+    """
+    features, standardised = plan.features(), standardises(plan.label_bandwidth)
     mean, std = predictions.members()
-    shares = predictions.shares
-    expected = features.expected(mean, std, shares)
-    xp = namespace(mean)
-    points = xp.concat([mean, std], axis=1) if mean.shape[1] == 1 else expected
-
-    def residuals(labels: Labels, rows: slice, dtype: Any) -> Array:
-        return xp.astype(_less(features.of(labels.values), expected[rows, :]), dtype, copy=False)
-
-    return Sides(points, features.width, residuals)
-
-
-def _of_standardised(predictions: Gaussian, plan: RealPlan) -> Sides:
-    """Return places and residuals of Gaussians whose labels are standardised by mean and spread."""
-    features = plan.features()
-    centre, spread, mean, std = _standardised(predictions)
-    shares, xp = predictions.shares, namespace(mean)
-    expected = features.expected(mean, std, shares)
-    points = xp.concat([centre, spread], axis=1)
-    if mean.shape[1] > 1:  # shapes differ: by how much from the normal one, in units of the label
+    xp, several = namespace(mean), mean.shape[1] > 1
+    centre, spread = xp.zeros_like(mean[:, :1]), xp.ones_like(mean[:, :1])
+    points = xp.concat([mean, std], axis=1)
+    if standardised:
+        centre, spread, mean, std = _standardised(predictions)
+        points = xp.concat([centre, spread], axis=1)
+    expected = features.expected(mean, std, predictions.shares)
+    if several and standardised:  # shapes differ: by how much from the normal one, in units of the label
         normal = features.expected(xp.zeros_like(mean[:1, :1]), xp.ones_like(mean[:1, :1]))
         points = xp.concat([points, spread * (expected - normal)], axis=1)
+    elif several:
+        points = expected
 
     def residuals(labels: Labels, rows: slice, dtype: Any) -> Array:
         z = (as_float64(labels.values) - centre[rows, 0]) / spread[rows, 0]
         return xp.astype(_less(features.of(z), expected[rows, :]), dtype, copy=False)
 
-    return Sides(points, features.width, residuals, 3.0)
+    return Sides(points, features.width, residuals, 3.0 if standardised else 2.0)
 
 
 def _standardised(predictions: Gaussian) -> tuple[Array, Array, Array, Array]:

@@ -318,14 +318,9 @@ def _quantiles(levels: int | tuple[float, ...], predictions: Predictions) -> Lin
     return bound
 
 
-def _intervals(levels: int, predictions: Predictions) -> Linear:
-    assert isinstance(predictions, RealPredictions)
-    return central_coverage(predictions, levels)
-
-
 _SHARES: dict[str, tuple[Callable[..., Linear], int]] = {
     "pit": (_quantiles, 100),
-    "coverage": (_intervals, 50),
+    "coverage": (central_coverage, 50),
 }
 """What binds the shares of a curve, and how many levels it has by default."""
 
