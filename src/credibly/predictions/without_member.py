@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Self, cast
 
 import numpy as np
 
@@ -57,9 +57,21 @@ class _Without:
     whole: Any
     member: int
 
+    @classmethod
+    def of(cls, whole: Any, member: int) -> Self:
+        """Leave a member out; `whole` has at least one other, with one weight for all rows."""
+        result: Any = object.__new__(cls)
+        result._set(whole=whole, member=member, notes=whole.notes, classes=whole.classes, index=None)
+        result._set(**result._of_others())
+        return cast(Self, result)
+
+    def _of_others(self) -> dict[str, Any]:
+        """Return fields of the others that are made at once."""
+        return {}
+
     def __getitem__(self, rows: Any) -> Any:
         """Select instances."""
-        return type(self).of(self.whole[rows], self.member)  # type: ignore[attr-defined]
+        return self.of(self.whole[rows], self.member)
 
     def replace_rows(self, **arrays: Array) -> Any:
         """Return the others over other, already valid rows, as plain predictions of their kind."""
@@ -83,13 +95,6 @@ class WithoutMember(_Without, Ensemble):
     """
 
     whole: Ensemble
-
-    @classmethod
-    def of(cls, whole: Ensemble, member: int) -> WithoutMember:
-        """Leave a member out; `whole` has at least one other."""
-        result = object.__new__(cls)
-        result._set(whole=whole, member=member, notes=whole.notes, classes=whole.classes, index=None)
-        return result
 
     @property
     def _leading(self) -> Array:
@@ -155,22 +160,12 @@ class WithoutNormal(_Without, Gaussian):
 
     whole: Gaussian
 
-    @classmethod
-    def of(cls, whole: Gaussian, member: int) -> WithoutNormal:
-        """Leave a member out; `whole` has at least one other, with one weight for all rows."""
-        weights = whole.weights
-        result = object.__new__(cls)
-        result._set(
-            mean=_others(whole, member, whole.mean),
-            std=_others(whole, member, whole.std),
-            weights=None if weights is None else normalised(_others(whole, member, as_float64(weights), 0)),
-            whole=whole,
-            member=member,
-            notes=whole.notes,
-            index=None,
-            memo={},
-        )
-        return result
+    def _of_others(self) -> dict[str, Any]:
+        whole, weights = self.whole, self.whole.weights
+        mean, std = (_others(whole, self.member, part) for part in (whole.mean, whole.std))
+        if weights is not None:
+            weights = normalised(_others(whole, self.member, as_float64(weights), 0))
+        return {"mean": mean, "std": std, "weights": weights, "memo": {}}
 
     @property
     def share(self) -> float:
@@ -230,13 +225,8 @@ class WithoutDraws(_Without, Samples):
 
     whole: Samples
 
-    @classmethod
-    def of(cls, whole: Samples, member: int) -> WithoutDraws:
-        """Leave a member out; `whole` has at least one other."""
-        result = object.__new__(cls)
-        values = _others(whole, member, whole.values)
-        result._set(values=values, whole=whole, member=member, notes=whole.notes, index=None, memo={})
-        return result
+    def _of_others(self) -> dict[str, Any]:
+        return {"values": _others(self.whole, self.member, self.whole.values), "memo": {}}
 
     def pooled(self) -> Array:
         """Return the draws that are left in order."""
