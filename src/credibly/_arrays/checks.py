@@ -62,6 +62,21 @@ def _differs(entry: Any) -> bool:
         return True
 
 
+def read_sequence(value: Any, name: str, ragged: tuple[str, str], refused: tuple[str, str]) -> HostArray:
+    """Return what NumPy makes of a sequence; rule and remedy of rows of several lengths, and of no array."""
+    try:
+        return np.asanyarray(value)
+    except ValueError:
+        raise InputTypeError(f"`{name}`", ragged[0], "got a ragged sequence", ragged[1]) from None
+    except (TypeError, RuntimeError) as error:  # objects and sparse tensors may refuse
+        got = f"got {_kind(value)}, which is no array ({error})"
+        raise InputTypeError(f"`{name}`", refused[0], got, refused[1]) from None
+
+
+def _kind(value: Any) -> str:
+    return f"the class {value.__name__}" if isinstance(value, type) else type(value).__name__
+
+
 def as_array(value: Any, name: str, remedy: str = "") -> Array:
     """Return `value` as an array of numbers; lists become NumPy arrays, anything but numbers is refused.
 
@@ -69,7 +84,7 @@ def as_array(value: Any, name: str, remedy: str = "") -> Array:
     """
     if type(value) is np.ndarray and value.dtype.kind in "fiub":
         return value
-    kind = f"the class {value.__name__}" if isinstance(value, type) else type(value).__name__
+    kind = _kind(value)
     if is_torch(value):
         return _dense(value, name)
     if hasattr(value, "__dask_graph__"):
@@ -82,19 +97,12 @@ def as_array(value: Any, name: str, remedy: str = "") -> Array:
     if not is_array(value) or isinstance(value, np.generic):
         if hasattr(value, "to_numpy"):  # pandas, polars, xarray
             value = value.to_numpy()
-        try:
-            value = np.asarray(value)
-        except ValueError:
-            raise InputTypeError(
-                f"`{name}`",
-                "must be a rectangular array of numbers",
-                "got a ragged sequence",
-                "Give every row the same length.",
-            ) from None
-        except (TypeError, RuntimeError) as error:  # objects and sparse tensors may refuse
-            raise InputTypeError(
-                f"`{name}`", "must hold numbers", f"got {kind}, which is no array ({error})", remedy
-            ) from None
+        value = read_sequence(
+            value,
+            name,
+            ragged=("must be a rectangular array of numbers", "Give every row the same length."),
+            refused=("must hold numbers", remedy),
+        )
     if not is_numpy(value):
         return value
     if value.dtype.kind not in "fiub":

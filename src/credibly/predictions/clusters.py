@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from credibly._arrays.checks import missing_entries, require_one_each
+from credibly._arrays.checks import missing_entries, read_sequence, require_one_each
 from credibly._arrays.errors import InputError, InputTypeError, is_whole, require, require_type
 from credibly._arrays.namespace import HostArray, is_array, tiles, to_host
 from credibly._arrays.notes import counted
@@ -67,19 +67,11 @@ def as_names(values: Any, what: str) -> HostArray:
     Raises in the name of `what` where rows have different lengths, bytes are no text, or a number and a text
     are written alike.
     """
-    try:
-        array = to_host(values) if is_array(values) else np.asanyarray(values)
-    except ValueError:
-        raise InputTypeError(
-            f"`{what}`", "must have one name per row", "got a ragged sequence", "Give every row one name."
-        ) from None
-    except (TypeError, RuntimeError) as error:  # objects and sparse tensors may refuse
-        raise InputTypeError(
-            f"`{what}`",
-            "must have one name per row",
-            f"got {type(values).__name__}, which is no array ({error})",
-            "Give every row one name, as a list or an array.",
-        ) from None
+    rule, remedy = "must have one name per row", "Give every row one name"
+    if is_array(values):
+        array = to_host(values)
+    else:
+        array = read_sequence(values, what, (rule, f"{remedy}."), (rule, f"{remedy}, as a list or an array."))
     if np.ma.is_masked(array):
         missing, array = np.ma.getmaskarray(array), np.ma.getdata(array).astype(object)
         array[missing] = None

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from credibly._arrays.checks import read_sequence
 from credibly._arrays.errors import InputError, InputTypeError, UnsupportedError, brief, require, require_type
 from credibly._arrays.namespace import HostArray, is_array, to_host
 from credibly.predictions.base import ClassPredictions, Predictions, RealPredictions
@@ -272,12 +273,8 @@ def _plain(name: str, value: Any, n: int) -> Any:
 
 
 def _as_table(values: Any, name: str = "features") -> HostArray:
-    try:
-        return np.asarray(values)
-    except ValueError:
-        raise InputTypeError(
-            f"`{name}`", "must be a table (n, d)", "got a ragged sequence", "Give every row the same length."
-        ) from None
+    words = "must be a table (n, d)", "Give every row the same length."
+    return np.asarray(read_sequence(values, name, words, words))
 
 
 def _shape(value: Any) -> tuple[int, ...] | None:
