@@ -169,7 +169,7 @@ def sampled_gap_sum(credal: Ensemble | Intervals, n_events: int, seed: Seed) -> 
     limit = min(_PRODUCT // (f * e), rows_within_budget(8 * f * (3 * k + 4 * e), 0.5))
     values, errors, totals = [], [], np.zeros(_BATCHES)
     for rows in tiles(len(credal), limit):
-        instances = _Instances(gaps_of(credal, rows), min(_ENUMERATED, k))
+        instances = _DisputedClasses(gaps_of(credal, rows), min(_ENUMERATED, k))
         drawn, controls = [], []
         for part in tiles(chances.size, e):
             uniform = uniforms.draw(part, slice(0, k), reference=leading)
@@ -192,7 +192,7 @@ def _importance(q: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     return np.asarray(np.pi * np.sqrt(q * (1.0 - q)) / (q * -np.log(q)))
 
 
-class _Instances:
+class _DisputedClasses:
     """Some rows of a set: the functionals of their most disputed classes, and all with these set to 0."""
 
     def __init__(self, gaps: HullGaps | IntervalGaps, n_top: int) -> None:

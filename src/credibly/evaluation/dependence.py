@@ -40,7 +40,7 @@ _FEWEST = 50
 
 
 @dataclasses.dataclass(frozen=True)
-class Dependence:
+class SignOfDependence:
     """Rows that resemble each other more than independent ones do.
 
     Attributes
@@ -66,7 +66,7 @@ class Dependence:
         )
 
 
-def dependences(rows: Rows) -> tuple[Dependence, ...]:
+def dependences(rows: Rows) -> tuple[SignOfDependence, ...]:
     """Return where rows resemble each other, the largest design effect first; nothing of few rows."""
     if rows.example.clusters is not None or rows.n < _FEWEST:
         return ()
@@ -88,7 +88,7 @@ def dependences(rows: Rows) -> tuple[Dependence, ...]:
         pvalue = NormalDist().cdf(-score)
         effect = _along(residual) if along else _inside(residual, codes)
         if pvalue <= LEVEL / len(looked) and effect > 1:
-            signs.append(Dependence(where, max(pvalue, 1e-16), effect))
+            signs.append(SignOfDependence(where, max(pvalue, 1e-16), effect))
     return tuple(sorted(signs, key=lambda sign: -sign.design_effect))
 
 

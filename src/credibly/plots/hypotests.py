@@ -29,7 +29,7 @@ _HATCHES = {"conflict": "///", "no conflict found": "", "cannot tell": "|||"}  #
 _LEVEL = 0.05
 
 
-class Replicates(NamedTuple):
+class CountedReplicates(NamedTuple):
     """The replicates of a test, counted, and where the observed value lies among them."""
 
     values: HostArray
@@ -40,7 +40,7 @@ class Replicates(NamedTuple):
     where: str
 
     @classmethod
-    def of(cls, result: HypotestResult, acceptance: tuple[float, float] | None = None) -> Replicates:
+    def of(cls, result: HypotestResult, acceptance: tuple[float, float] | None = None) -> CountedReplicates:
         """Count the replicates of a test; `acceptance` is its region at another level."""
         drawn = result.null_distribution
         if drawn is None or not np.isfinite(drawn).any():
@@ -89,7 +89,7 @@ def null(result: HypotestResult, acceptance: tuple[float, float] | None = None) 
     acceptance : tuple of float, optional
         Values that are not rejected, at a level other than that of the test.
     """
-    drawn, observed = Replicates.of(result, acceptance), result.statistic
+    drawn, observed = CountedReplicates.of(result, acceptance), result.statistic
     counts, edges = drawn.counts, drawn.edges
     finite = [value for value in (edges[0], edges[-1], observed) if math.isfinite(value)]
     margin = 0.06 * (max(finite) - min(finite)) or 0.5
@@ -232,7 +232,7 @@ def check_members(check: PredictiveCheck, statistic: str | None = None) -> Pictu
         )
     chosen = statistic or _worst(check)
     one_of("`statistic`", chosen, part.checks)
-    drawn, observed = Replicates.of(part.checks[chosen]), part.checks[chosen].statistic
+    drawn, observed = CountedReplicates.of(part.checks[chosen]), part.checks[chosen].statistic
     finite = np.isfinite(drawn.values)
     by_member = {member: drawn.values[finite & (part.members == member)] for member in range(check.m)}
     means = {member: values.mean() if values.size else math.nan for member, values in by_member.items()}

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-class Role(NamedTuple):
+class RoleStyle(NamedTuple):
     """How a mark looks because of what it means: colour, marker, dashes and width of lines."""
 
     color: str
@@ -49,30 +49,30 @@ class Role(NamedTuple):
 
 
 ROLES = {
-    "observed": Role(BLUE, "o"),
-    "expected": Role(INK, None, DASHED, 0.8),
-    "chance": Role(SKY, None),
-    "far": Role(VERMILION, "D"),
-    "second": Role(ORANGE, "s"),
-    "ink": Role(INK, "o", width=0.6),
+    "observed": RoleStyle(BLUE, "o"),
+    "expected": RoleStyle(INK, None, DASHED, 0.8),
+    "chance": RoleStyle(SKY, None),
+    "far": RoleStyle(VERMILION, "D"),
+    "second": RoleStyle(ORANGE, "s"),
+    "ink": RoleStyle(INK, "o", width=0.6),
 }
 """What was observed, what was expected, what chance explains, what is farther off than that; a second series;
 lines that only guide the eye."""
 
 
-def _line(role: Role) -> Style:
+def _line(role: RoleStyle) -> Style:
     return {"color": role.color, "linestyle": role.dashes, "linewidth": role.width}
 
 
-def _area(role: Role) -> Style:
+def _area(role: RoleStyle) -> Style:
     return {"facecolor": role.color}
 
 
-def _stroke(role: Role) -> Style:
+def _stroke(role: RoleStyle) -> Style:
     return {"color": role.color}
 
 
-_FORMS: dict[str, tuple[str | Callable[..., Any], Callable[[Role], Style]]] = {
+_FORMS: dict[str, tuple[str | Callable[..., Any], Callable[[RoleStyle], Style]]] = {
     "line": ("plot", _line),
     "dots": ("plot", lambda role: {"color": role.color, "marker": role.marker, "linestyle": "none"}),
     "band": ("fill_between", lambda role: {"color": role.color, "alpha": 0.4, "linewidth": 0}),
@@ -98,7 +98,7 @@ class Mark(NamedTuple):
     ----------
     form : str or callable
         Its form, or a function ``(ax, *data, **style)`` that draws what no form can.
-    role : str or Role
+    role : str or RoleStyle
         What it means.
     data : tuple
         Where it lies: the arguments of the drawing function.
@@ -111,7 +111,7 @@ class Mark(NamedTuple):
     """
 
     form: str | Callable[..., Any]
-    role: str | Role
+    role: str | RoleStyle
     data: tuple[Any, ...]
     label: str | None
     style: Style
@@ -322,7 +322,7 @@ class Picture:
                 ax.autoscale(axis=axis)
         for part in as_model(self.shared, place, label):
             drawn = part.draw(ax, small)
-            if part.label is not None and isinstance(part.role, Role):
+            if part.label is not None and isinstance(part.role, RoleStyle):
                 _MODELS.update(drawn)
         _set(ax, settings, small)
         if place:
@@ -338,7 +338,7 @@ def models_on(ax: Axes) -> int:
 def as_model(shared: Sequence[Mark], place: int, name: str) -> Iterator[Mark]:
     """Return the marks of one of several models: their look follows from the roles and the model's place."""
     color, marker, dashes = series(place)
-    role, alone = Role(color, marker, dashes), sum(part.role == "observed" for part in shared) == 1
+    role, alone = RoleStyle(color, marker, dashes), sum(part.role == "observed" for part in shared) == 1
     for part in shared:
         if part.role == "observed":
             line = {"marker": marker, "linewidth": 1.3, "markersize": 5, **part.style}

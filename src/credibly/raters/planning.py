@@ -24,7 +24,7 @@ from credibly._arrays.namespace import HostArray, tiles
 from credibly._arrays.notes import counted
 from credibly.predictions import LabelCounts, SecondOrder, as_predictions
 from credibly.raters.annotators import annotations_of
-from credibly.raters.second_labels import Law
+from credibly.raters.second_labels import LabelLaw
 from credibly.results.second_labels import SecondLabelPlan
 
 _TILE_ELEMENTS = 2**22
@@ -79,7 +79,7 @@ def plan_second_labels(
     require(named, "must say how many labels each rater can give", 'Write {"Ada": 20}.', raters=raters)
     second = SecondOrder.of(stated)
     second = second if counts is None else second.given(counts)
-    law = Law.of(second)
+    law = LabelLaw.of(second)
     single = second.is_dirichlet and law.shares.shape[1] == 1
     total = law.members[:, 0, :].sum(axis=-1) if single else None
     wide = law.variance.sum(axis=1)
@@ -124,7 +124,7 @@ def plan_second_labels(
     )
 
 
-def first_gains(law: Law) -> HostArray:
+def first_gains(law: LabelLaw) -> HostArray:
     """Return what one label of every instance is expected to take off the squared error, (n,)."""
     n, m, k = law.members.shape
     gains = np.empty(n)

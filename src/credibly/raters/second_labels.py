@@ -35,7 +35,7 @@ _NEXT_LABEL = 2**32
 
 
 @dataclasses.dataclass(frozen=True)
-class Law:
+class LabelLaw:
     """A second-order prediction on the host: members (n, m, k), shares (n, m), mean and variance (n, k)."""
 
     members: HostArray
@@ -45,27 +45,27 @@ class Law:
     variance: HostArray
 
     @classmethod
-    def of(cls, predictions: SecondOrder) -> Law:
+    def of(cls, predictions: SecondOrder) -> LabelLaw:
         """Return the law of all rows."""
         arrays = predictions.members, predictions.shares
         moments = predictions.mean().probs, predictions.variance()
         members, shares, mean, variance = (to_host(array) for array in (*arrays, *moments))
         return cls(members, shares, predictions.is_dirichlet, mean, variance)
 
-    def rows(self, rows: slice | HostArray) -> Law:
+    def rows(self, rows: slice | HostArray) -> LabelLaw:
         """Return the law of some rows."""
         arrays = (self.members[rows], self.shares[rows], self.is_dirichlet)
-        return Law(*arrays, self.mean[rows], self.variance[rows])
+        return LabelLaw(*arrays, self.mean[rows], self.variance[rows])
 
-    def of_means(self) -> Law:
+    def of_means(self) -> LabelLaw:
         """Return the law whose labels are drawn from the mean itself."""
         nothing = np.zeros_like(self.variance)
-        return Law(self.mean[:, None], np.ones((len(self.mean), 1)), False, self.mean, nothing)
+        return LabelLaw(self.mean[:, None], np.ones((len(self.mean), 1)), False, self.mean, nothing)
 
 
 def drawn_tiles(
-    law: Law, counts: HostArray, n_resamples: int, seed: Seed
-) -> Iterator[tuple[slice, Law, HostArray]]:
+    law: LabelLaw, counts: HostArray, n_resamples: int, seed: Seed
+) -> Iterator[tuple[slice, LabelLaw, HostArray]]:
     """Yield rows, their law, and counts (rows, 1 + n_resamples, k), the observed ones first."""
     n, k = counts.shape
     width = max(k, law.members.shape[1])
@@ -78,7 +78,7 @@ def drawn_tiles(
         yield rows, part, drawn
 
 
-def _drawn(law: Law, totals: HostArray, n_resamples: int, uniforms: Uniforms, rows: slice) -> HostArray:
+def _drawn(law: LabelLaw, totals: HostArray, n_resamples: int, uniforms: Uniforms, rows: slice) -> HostArray:
     def uniform(place: int) -> HostArray:
         """Return a number for every row and replicate, (rows, b, 1)."""
         first = place * _NEXT_LABEL
@@ -107,13 +107,13 @@ def pair_products(mean: HostArray, counts: HostArray) -> HostArray:
     return np.asarray(both - 2.0 * mean * counts / number + mean**2)
 
 
-def pair_gaps(law: Law, drawn: HostArray) -> HostArray:
+def pair_gaps(law: LabelLaw, drawn: HostArray) -> HostArray:
     """Return what pairs of labels show beyond the stated variance, (rows, 1 + b)."""
     products = pair_products(law.mean[:, None, :], drawn).sum(axis=-1)
     return np.asarray(products - law.variance.sum(axis=-1)[:, None])
 
 
-def moment_gaps(law: Law, drawn: HostArray, order: int) -> HostArray:
+def moment_gaps(law: LabelLaw, drawn: HostArray, order: int) -> HostArray:
     """Return (c_a)_r / (n)_r - E theta_a^r, class by class, (rows, 1 + b, k); 0 in rows with fewer labels."""
     total = law.members.sum(axis=-1, keepdims=True)
     stated, seen = np.ones_like(law.members), np.ones_like(drawn)
@@ -125,7 +125,7 @@ def moment_gaps(law: Law, drawn: HostArray, order: int) -> HostArray:
     return np.where(number >= order, seen - expected[:, None, :], 0.0)
 
 
-def spread_scores(law: Law, drawn: HostArray) -> HostArray:
+def spread_scores(law: LabelLaw, drawn: HostArray) -> HostArray:
     """Return the scores in the log of the spread, (rows, 1 + b): positive if labels vary more than stated."""
     if law.is_dirichlet:
         log_weight, slope = _dirichlet_parts(law, drawn)
@@ -142,7 +142,7 @@ def spread_scores(law: Law, drawn: HostArray) -> HostArray:
     return np.asarray((weight * slope).sum(axis=-1) / weight.sum(axis=-1))
 
 
-def _dirichlet_parts(law: Law, drawn: HostArray) -> tuple[HostArray, HostArray]:
+def _dirichlet_parts(law: LabelLaw, drawn: HostArray) -> tuple[HostArray, HostArray]:
     """Return log evidence and slope of every Dirichlet, (rows, 1 + b, m), from tables over the counts."""
     counts, alpha = drawn.astype(np.intp), law.members
     total = alpha.sum(axis=-1, keepdims=True)

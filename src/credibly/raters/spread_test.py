@@ -30,7 +30,7 @@ from credibly._arrays.philox import Seed, as_seed, takes_rng
 from credibly.hypotests.resampling.pvalues import omnibus, result_of, settled
 from credibly.predictions import LabelCounts, SecondOrder, as_rows, require_independent
 from credibly.raters.annotators import rater_test, two_way_pvalue
-from credibly.raters.second_labels import Law, drawn_tiles, moment_gaps, pair_gaps, spread_scores
+from credibly.raters.second_labels import LabelLaw, drawn_tiles, moment_gaps, pair_gaps, spread_scores
 from credibly.results.base import Tail
 from credibly.results.ignorance import SpreadDetails
 from credibly.results.tests import HypotestResult, with_details
@@ -67,7 +67,7 @@ _RATER_RESAMPLES = 199
 class Paired:
     """Predictions and counts of the instances with two labels or more."""
 
-    law: Law
+    law: LabelLaw
     counts: LabelCounts
     n_left_out: int
     notes: tuple[str, ...]
@@ -97,7 +97,7 @@ class Paired:
             phrase = counted(left, "instance with one label is", "instances with one label are")
             notes = (*notes, f"{phrase} left out: one label says nothing about spread")
         kept = np.flatnonzero(enough)
-        return cls(Law.of(second[kept]), seen[kept], left, notes)
+        return cls(LabelLaw.of(second[kept]), seen[kept], left, notes)
 
 
 @takes_rng
@@ -231,13 +231,13 @@ def labels_per_row(counts: LabelCounts) -> tuple[int, int]:
 
 
 def _replicate_values(
-    law: Law,
+    law: LabelLaw,
     counts: HostArray,
     statistics: Sequence[str],
     n_resamples: int,
     seed: Seed,
     *,
-    near: Law | None = None,
+    near: LabelLaw | None = None,
 ) -> dict[str, HostArray]:
     """Return every statistic of the observed counts and of the replicates, (1 + b,)."""
     weights = _nearness(near or law, seed)
@@ -273,7 +273,7 @@ def _replicate_values(
     return values
 
 
-def _residuals(name: str, law: Law, drawn: HostArray) -> HostArray:
+def _residuals(name: str, law: LabelLaw, drawn: HostArray) -> HostArray:
     if name == "mean_gap":
         return np.asarray(drawn / drawn.sum(axis=-1, keepdims=True) - law.mean[:, None, :])
     if name in MOMENTS:
@@ -282,7 +282,7 @@ def _residuals(name: str, law: Law, drawn: HostArray) -> HostArray:
     return made(law, drawn)[..., None]
 
 
-def _nearness(law: Law, seed: Seed) -> HostArray:
+def _nearness(law: LabelLaw, seed: Seed) -> HostArray:
     """Return a Gaussian kernel between all instances and some of them, (n, l)."""
     features = np.concatenate([law.mean, np.sqrt(law.variance)], axis=1)
     n = len(features)

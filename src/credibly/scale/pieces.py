@@ -267,7 +267,7 @@ def require_labels(labels: Any) -> None:
 
 
 @dataclasses.dataclass(frozen=True)
-class Shape:
+class ChunkShape:
     """What all chunks must have in common."""
 
     kind: str
@@ -279,7 +279,7 @@ class Shape:
     weights: tuple[float, ...] | Literal["by row"] | None
 
     @classmethod
-    def of(cls, chunk: Dataset) -> Shape:
+    def of(cls, chunk: Dataset) -> ChunkShape:
         """Return the shape of one chunk."""
         predictions = chunk.predictions
         k = predictions.n_classes if isinstance(predictions, ClassPredictions) else None
@@ -315,9 +315,9 @@ def first_rows(chunk: Dataset) -> Dataset:
     return chunk.rows(slice(0, min(_SAMPLE_ROWS, len(chunk.predictions))))
 
 
-def work_on(work: Callable[[Dataset], T], expected: Shape, chunk: Dataset, name: str) -> T:
+def work_on(work: Callable[[Dataset], T], expected: ChunkShape, chunk: Dataset, name: str) -> T:
     """See that a chunk is like the first, and work on it."""
-    shape = Shape.of(chunk)
+    shape = ChunkShape.of(chunk)
     if shape != expected:
         raise InputError(
             name, f"must be like the first chunk, {expected}", f"got {shape}", "Do not mix models in one run."

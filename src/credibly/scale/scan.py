@@ -29,8 +29,8 @@ from credibly.predictions.labels import no_weight
 from credibly.scale.engines import Cluster, as_engine
 from credibly.scale.pieces import (
     ArrayPiece,
+    ChunkShape,
     Piece,
-    Shape,
     first_rows,
     require_labels,
     require_one_per_prediction,
@@ -71,7 +71,7 @@ class _Chunks(Rows):
         """Yield ``use(chunk, its name)`` for all chunks in the order of their rows."""
 
     def _on_each(self, work: Callable[[Dataset], T]) -> Callable[[Dataset, str], T]:
-        return partial(work_on, work, Shape.of(self.example))
+        return partial(work_on, work, ChunkShape.of(self.example))
 
     def map(self, work: Callable[[Dataset], T], progress: Progress | None = None) -> Iterator[T]:
         """Yield ``work(chunk)`` for all chunks in the order of their rows."""

@@ -20,7 +20,7 @@ from credibly.raters.disagreement import four_evidence
 from credibly.raters.entropy_split import factorial_moments, order_shares
 from credibly.raters.planning import first_gains
 from credibly.raters.second_labels import (
-    Law,
+    LabelLaw,
     drawn_tiles,
     moment_gaps,
     pair_gaps,
@@ -54,7 +54,7 @@ def chances(predictions: object, row: int, counts: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize("kind", LAWS)
 def test_what_is_stated_by_enumeration(kind: str) -> None:
     predictions = LAWS[kind]
-    law = Law.of(SecondOrder.of(predictions))
+    law = LabelLaw.of(SecondOrder.of(predictions))
     for row in range(4):
         for n in (2, 4):
             counts = every_count(n)
@@ -73,7 +73,7 @@ def test_what_is_stated_by_enumeration(kind: str) -> None:
 @pytest.mark.parametrize("kind", LAWS)
 def test_the_score_is_the_derivative_of_the_likelihood(kind: str) -> None:
     second = SecondOrder.of(LAWS[kind])
-    law, step = Law.of(second), 1e-5
+    law, step = LabelLaw.of(second), 1e-5
 
     def log_likelihood(s: float) -> np.ndarray:
         total = law.members.sum(axis=-1, keepdims=True) if law.is_dirichlet else 1.0
@@ -90,7 +90,7 @@ def test_the_score_is_the_derivative_of_the_likelihood(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", LAWS)
 def test_labels_are_drawn_from_the_law(kind: str) -> None:
-    law = Law.of(SecondOrder.of(LAWS[kind]))
+    law = LabelLaw.of(SecondOrder.of(LAWS[kind]))
     b, counts = 20_000, np.full((4, 3), 1)
     ((_, _, drawn),) = drawn_tiles(law, counts, b, (1, 2))
     assert (drawn.sum(axis=-1) == 3).all()
@@ -181,7 +181,7 @@ def test_a_mean_that_is_off_is_said() -> None:
 def test_gains_are_those_of_the_posterior() -> None:
     for predictions in LAWS.values():
         second = SecondOrder.of(predictions)
-        law, expected = Law.of(second), 0.0
+        law, expected = LabelLaw.of(second), 0.0
         for label in range(3):
             seen = np.tile(np.eye(3, dtype=int)[label], (4, 1))
             moved = second.given(seen).mean().probs
