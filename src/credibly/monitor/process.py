@@ -15,7 +15,7 @@ from credibly._arrays.philox import Seed
 from credibly.monitor.bets import Book
 from credibly.monitor.capital import ROUND, Capital, Running
 from credibly.predictions import Dataset, Ensemble, Predictions
-from credibly.predictions.given import cluster_codes
+from credibly.predictions.clusters import as_ids
 
 OVERALL = 0.5
 """Weight of all rows where there are groups."""
@@ -81,7 +81,7 @@ class Process:
         Yields the number of labels that cannot be, the logarithm of the capital after every round, and the
         rows of the monitor by then.
         """
-        codes = cluster_codes(rows)
+        codes = codes_of_batch(rows)
         if codes is not None:
             order = np.argsort(codes, kind="stable")
             rows, codes = rows.take(order), codes[order]
@@ -102,6 +102,13 @@ class Process:
             ends = seen[np.minimum(np.arange(1, len(path) + 1) * ROUND, len(seen)) - 1]
             yield int(paid.impossible.sum()), path, before + ends
             before += tile.stop - tile.start
+
+
+def codes_of_batch(rows: Dataset) -> HostArray | None:
+    """Return the number of the cluster of every row of a batch, which may be a single cluster."""
+    if rows.clusters is None:
+        return None
+    return np.unique(as_ids(rows.clusters, len(rows)), return_inverse=True)[1]
 
 
 def _read(kind: type[Any], state: dict[str, Any]) -> Any:

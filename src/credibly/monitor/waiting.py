@@ -10,8 +10,8 @@ import numpy as np
 from credibly import predictions as kinds
 from credibly._arrays.errors import require
 from credibly._arrays.namespace import HostArray, is_array, to_host
+from credibly.monitor.process import codes_of_batch
 from credibly.predictions import Confidence, Dataset, LabelCounts, Predictions, Samples, as_rows
-from credibly.predictions.given import cluster_codes
 
 
 @dataclasses.dataclass
@@ -48,7 +48,7 @@ class Waiting:
     def of(cls, process: int, rows: Dataset, ids: list[str], masks: dict[str, HostArray]) -> Waiting:
         """Return predictions that wait from now on."""
         groups = {name: np.flatnonzero(mask).tolist() for name, mask in masks.items()}
-        codes = cluster_codes(rows)
+        codes = codes_of_batch(rows)
         clusters = None if codes is None else codes.tolist()
         return cls(process, _written(rows.predictions), ids, groups, clusters, [None] * len(ids))
 
