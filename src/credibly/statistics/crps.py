@@ -185,14 +185,17 @@ def _of_mixture(predictions: Gaussian, half: Array | float) -> Loss:
         distances, _ = _distance_and_slope(labels - mean[j, :], std[j, :])
         return distances if shares is None else shares[:, j] * distances
 
-    def score(labels: Array) -> Array:
-        if isinstance(predictions, WithoutNormal) and labels.shape[0] > 1:  # the observed labels come first
-            first = predictions.averaged(_distance, labels[0, :])
-            return namespace(first).concat([(first - half)[None, :], score(labels[1:, :])], axis=0)
+    def each(labels: Array) -> Array:
         total = distance(labels, 0)
         for j in range(1, m):
             total = total + distance(labels, j)
         return (total / float(m) if shares is None else total) - half
+
+    def score(labels: Array) -> Array:
+        if not isinstance(predictions, WithoutNormal) or labels.shape[0] == 1:
+            return each(labels)
+        first = predictions.averaged(_distance, labels[0, :])  # the observed labels
+        return namespace(first).concat([(first - half)[None, :], each(labels[1:, :])], axis=0)
 
     return score
 
