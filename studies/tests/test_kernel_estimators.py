@@ -53,8 +53,8 @@ def test_gradients() -> None:
     batch = Classes(torch.tensor(labels[None].astype(np.uint8)), 3)
     logits = torch.tensor(np.log(probs), requires_grad=True)
 
-    def value(given: torch.Tensor) -> torch.Tensor:
-        return linear_skce.bind(cr.Point(torch.softmax(given, dim=1)))(batch)
+    def value(values: torch.Tensor) -> torch.Tensor:
+        return linear_skce.bind(cr.Point(torch.softmax(values, dim=1)))(batch)
 
     assert torch.autograd.gradcheck(value, (logits,), fast_mode=True)
 

@@ -216,16 +216,16 @@ class Page:
 
     def complaints(self) -> list[str]:
         """Errors and warnings of the console, exceptions, and what the content policy refused."""
-        found = []
+        texts = []
         for event in self.events:
             details = event["params"]
             if event["method"] == "Runtime.exceptionThrown":
-                found.append(str(details["exceptionDetails"]["text"]))
+                texts.append(str(details["exceptionDetails"]["text"]))
             elif event["method"] == "Runtime.consoleAPICalled" and details["type"] in ("error", "warning"):
-                found.append(str(details["args"]))
+                texts.append(str(details["args"]))
             elif event["method"] == "Log.entryAdded" and details["entry"]["level"] in ("error", "warning"):
-                found.append(str(details["entry"]["text"]))
-        return found
+                texts.append(str(details["entry"]["text"]))
+        return texts
 
     def requests(self) -> list[str]:
         """Addresses the page asked for."""

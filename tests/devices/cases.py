@@ -85,15 +85,15 @@ def _statistics() -> Iterator[tuple[str, Case]]:
     """Yield every registered statistic: its value, and its test by resampling."""
     for name, statistic in {**cr.statistics.registered(), "share": USER, "shares": BATCHED}.items():
         real = "classes" not in statistic.traits.labels
-        given, labels = (gaussian, REALS) if real else (ensemble, LABELS)
+        predictions, labels = (gaussian, REALS) if real else (ensemble, LABELS)
 
-        def value(make: Make, one: Any = statistic, given: Any = given, labels: Any = labels) -> Any:
+        def value(make: Make, one: Any = statistic, given: Any = predictions, labels: Any = labels) -> Any:
             return one(given(make), make(labels))
 
-        def weighted(make: Make, one: Any = statistic, given: Any = given, labels: Any = labels) -> Any:
+        def weighted(make: Make, one: Any = statistic, given: Any = predictions, labels: Any = labels) -> Any:
             return one(given(make), make(labels), sample_weight=make(WEIGHTS))
 
-        def test(make: Make, one: Any = statistic, given: Any = given, labels: Any = labels) -> Any:
+        def test(make: Make, one: Any = statistic, given: Any = predictions, labels: Any = labels) -> Any:
             return cr.calibration_test(given(make), make(labels), statistics=one, n_resamples=39, rng=7)
 
         yield name, value

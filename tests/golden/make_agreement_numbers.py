@@ -35,18 +35,18 @@ def main() -> None:
     for seed, (name, (n, raters, k, gaps)) in enumerate(WORLDS.items()):
         labels = table(seed, n, raters, k, gaps)
         missing = np.where(labels < 0, np.nan, labels.astype(float)).T
-        found = {"labels": labels.tolist(), "k": k}
-        found["krippendorff"] = float(
+        values = {"labels": labels.tolist(), "k": k}
+        values["krippendorff"] = float(
             krippendorff.alpha(missing, value_domain=list(range(k)), level_of_measurement="nominal")
         )
         if gaps == 0:
             counts = np.stack([(labels == c).sum(axis=1) for c in range(k)], axis=1)
-            found["fleiss"] = float(fleiss_kappa(counts))
+            values["fleiss"] = float(fleiss_kappa(counts))
         both = (labels[:, 0] >= 0) & (labels[:, 1] >= 0)
         crossed = np.zeros((k, k))
         np.add.at(crossed, (labels[both, 0], labels[both, 1]), 1)
-        found["cohen"] = float(cohens_kappa(crossed).kappa)
-        record["worlds"][name] = found
+        values["cohen"] = float(cohens_kappa(crossed).kappa)
+        record["worlds"][name] = values
     (HERE / "agreement_numbers.json").write_text(json.dumps(record) + "\n")
 
 

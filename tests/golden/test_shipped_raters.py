@@ -87,8 +87,8 @@ def disagreeing_pairs(counts: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize("debias", ["full", "paper"])
 @pytest.mark.parametrize("data", ["digits", "remainders"])
 def test_loss(data: str, debias: str, request: pytest.FixtureRequest) -> None:
-    given, counts = request.getfixturevalue(data)
-    probs = given if data == "digits" else softmax(given, axis=-1).mean(axis=1)
+    predictions, counts = request.getfixturevalue(data)
+    probs = predictions if data == "digits" else softmax(predictions, axis=-1).mean(axis=1)
     decompose = {"full": cr.raters.decompose_loss, "paper": d21.decompose_loss}[debias]
     parts = decompose(cr.Point(probs), cr.LabelCounts(counts))
     for name, value in loss_terms(probs, counts, debias).items():

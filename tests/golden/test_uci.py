@@ -40,22 +40,22 @@ def fitted(request: pytest.FixtureRequest, data_dir: Path) -> tuple[cr.Gaussian,
 
 @pytest.mark.slow
 def test_scores_equal_other_ways_to_compute_them(fitted: tuple[cr.Gaussian, np.ndarray]) -> None:
-    given, labels = fitted
+    predictions, labels = fitted
     sr = pytest.importorskip("scoringrules", reason="needs scoringrules (extra `dev`)")
-    assert float(cr.crps(given, labels)) == pytest.approx(
-        sr.crps_mixnorm(labels, given.mean, given.std).mean(), rel=1e-10
+    assert float(cr.crps(predictions, labels)) == pytest.approx(
+        sr.crps_mixnorm(labels, predictions.mean, predictions.std).mean(), rel=1e-10
     )
-    low, high = given.quantile([0.05, 0.95]).T
+    low, high = predictions.quantile([0.05, 0.95]).T
     expected = sr.interval_score(labels, low, high, 0.1)
-    assert float(cr.interval_score(given, labels)) == pytest.approx(expected.mean(), rel=1e-10)
+    assert float(cr.interval_score(predictions, labels)) == pytest.approx(expected.mean(), rel=1e-10)
     # a posterior this narrow is nearly one member: coverage of 90 % intervals is near 90 %
-    assert 0.87 <= float(cr.picp(given, labels)) <= 0.95
+    assert 0.87 <= float(cr.picp(predictions, labels)) <= 0.95
 
 
 @pytest.mark.slow
 def test_noise_half_as_large_is_found_by_every_statistic(fitted: tuple[cr.Gaussian, np.ndarray]) -> None:
-    given, labels = fitted
-    sharp = cr.Gaussian(given.mean, given.std / 2)
+    predictions, labels = fitted
+    sharp = cr.Gaussian(predictions.mean, predictions.std / 2)
     evaluation = cr.evaluate(sharp, labels, n_resamples=199)
     # slopes compare rows that state more with rows that state less, and all are off alike
     slopes = ("mean_slope", "spread_slope")

@@ -184,9 +184,13 @@ def close(first: Any, second: Any, what: str, tolerance: float = 1e-11) -> None:
 def row_order(statistic: Statistic) -> None:
     """The order of the instances does not matter."""
     for form in forms(statistic):
-        given, labels = form.example()
+        predictions, labels = form.example()
         order = np.random.default_rng(1).permutation(form.n)
-        close(float(statistic(given[order], labels[order])), float(statistic(given, labels)), "row order")
+        close(
+            float(statistic(predictions[order], labels[order])),
+            float(statistic(predictions, labels)),
+            "row order",
+        )
 
 
 def class_relabelling(statistic: Statistic) -> None:
@@ -250,15 +254,15 @@ def batch_equals_loop(statistic: Statistic) -> None:
     for form, count in itertools.product(forms(statistic), (5, 70)):
         if count > 5 and form.draws and statistic.traits.reduction in PAIRWISE:
             continue  # draws are bound anew to every label vector, so that many are no other case than few
-        given, batch = form.example()[0], form.vectors(count, 2)
-        bound = statistic.bind(given)
+        predictions, batch = form.example()[0], form.vectors(count, 2)
+        bound = statistic.bind(predictions)
         rows = batch[:5]
         together = bound(form.batch(batch))[:5]
-        close(together, [float(statistic(given, row)) for row in rows], "batch and loop")
+        close(together, [float(statistic(predictions, row)) for row in rows], "batch and loop")
         if statistic.traits.multiplicities:
             weights = np.random.default_rng(3).random((1, form.n))
             together = bound(form.batch(batch, weights))[:5]
-            alone = [float(statistic(given, row, sample_weight=weights[0])) for row in rows]
+            alone = [float(statistic(predictions, row, sample_weight=weights[0])) for row in rows]
             close(together, alone, "weighted batch and loop")
 
 
@@ -372,8 +376,8 @@ def declared_range(statistic: Statistic) -> None:
         else:
             certain = np.eye(K)[np.arange(N) % K]
             cases += [(certain, (np.arange(N) + shift) % K) for shift in range(K)]
-        for given, labels in cases:
-            value = float(statistic(given, labels))
+        for predictions, labels in cases:
+            value = float(statistic(predictions, labels))
             assert not math.isnan(value)
             assert low - 1e-12 <= value <= high + 1e-12, f"{value} is outside {low} to {high}"
 

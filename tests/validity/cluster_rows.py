@@ -237,14 +237,14 @@ def curves_covered(sizes: Sequence[int], correlation: float) -> Callable[[int], 
 def independent_rows(seed: int) -> Numbers:
     """Rows that are independent, tested as forty clusters and as what they are."""
     probs, labels, ids = in_clusters([25] * 40, 0.0, exponent=0.75)(seed)
-    found = {}
+    pvalues = {}
     for words, how in {"as clusters": {"clusters": ids}, "as rows": {}}.items():
         for name in ("brier", "confidence_ece", "skce"):
             result = cr.calibration_test(
                 probs, labels, statistics=name, n_resamples=REPLICATES, rng=seed, **how
             )
-            found[f"{name}, {words}"] = result.pvalue
-    return found
+            pvalues[f"{name}, {words}"] = result.pvalue
+    return pvalues
 
 
 NULL = {
@@ -287,14 +287,14 @@ def covered(world: Callable[[int], Clustered], k: int) -> Callable[[int], Number
     def run(seed: int) -> Numbers:
         truth.update({} if truth else expected(k))
         probs, labels, ids = world(seed)
-        found = {}
+        values = {}
         for name, value in truth.items():
             estimate = getattr(cr, name)(probs, labels, clusters=ids)
-            found[name] = float("nan")
+            values[name] = float("nan")
             if estimate.has_interval:
                 low, high = estimate.interval()
-                found[name] = float(low <= value <= high)
-        return found
+                values[name] = float(low <= value <= high)
+        return values
 
     return run
 

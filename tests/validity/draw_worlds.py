@@ -31,10 +31,10 @@ def _laplace(rng: np.random.Generator, centre: np.ndarray, *shape: int) -> np.nd
     return centre.reshape(-1, *(1 for _ in shape)) + values
 
 
-def _tested(given: cr.Samples, labels: np.ndarray, names: tuple[str, ...], reps: int, seed: int) -> dict:
-    result = cr.calibration_test(given, labels, statistics=names, n_resamples=reps, rng=seed)
+def _tested(samples: cr.Samples, labels: np.ndarray, names: tuple[str, ...], reps: int, seed: int) -> dict:
+    result = cr.calibration_test(samples, labels, statistics=names, n_resamples=reps, rng=seed)
     pvalues = {name: component.pvalue for name, component in result.components.items()}
-    curve = cr.pit_test(given, labels, n_resamples=reps, rng=seed)
+    curve = cr.pit_test(samples, labels, n_resamples=reps, rng=seed)
     return {**pvalues, "omnibus": result.pvalue, "pit_test": curve.pvalue}
 
 
@@ -111,7 +111,7 @@ def quantiles(
     predictions = cr.Quantiles(centre[:, None] + scipy.stats.laplace.ppf(levels), levels)
     labels = _labels(rng, centre, shift, spread)
     settings = {"n_resamples": reps, "rng": seed}
-    found = {
+    pvalues = {
         "quantile_calibration_error": cr.calibration_test(
             predictions, labels, statistics="quantile_calibration_error", **settings
         ).pvalue,
@@ -119,9 +119,9 @@ def quantiles(
     }
     if q > 1:
         widest = cr.picp.with_(level=float(1 - 2 * levels[0]))
-        found["picp"] = cr.calibration_test(predictions, labels, statistics=widest, **settings).pvalue
-        found["coverage_curve"] = cr.coverage_curve(predictions, labels, **settings).pvalue
-    return found
+        pvalues["picp"] = cr.calibration_test(predictions, labels, statistics=widest, **settings).pvalue
+        pvalues["coverage_curve"] = cr.coverage_curve(predictions, labels, **settings).pvalue
+    return pvalues
 
 
 def rain(seed: int, *, n: int, q: int, shift: float = 0.0, reps: int = 199) -> dict[str, float]:

@@ -32,12 +32,12 @@ def calibrated(cells: int) -> Callable[[int], Numbers]:
     def run(seed: int) -> Numbers:
         rng = np.random.default_rng([40, seed])
         n, first, second = GROUPS[cells]
-        groups, found = attributes(rng, n, first, second), {}
+        groups, pvalues = attributes(rng, n, first, second), {}
         for name, p in (("even", rng.random(n)), ("rare", rng.beta(0.3, 6.0, size=n))):
             labels = (rng.random(n) < p).astype(int)
             settings = {"groups": groups, "min_size": 1, "n_resamples": REPLICATES, "rng": seed}
-            found[name] = cr.audit(binary(p), labels, **settings).pvalue
-        return found
+            pvalues[name] = cr.audit(binary(p), labels, **settings).pvalue
+        return pvalues
 
     return run
 
@@ -79,11 +79,11 @@ def within_sets(seed: int) -> Numbers:
     groups, p = attributes(rng, n, 3, 3), rng.random(n)
     low, high = np.clip(p - 0.1, 0, 1), np.clip(p + 0.1, 0, 1)
     sets = cr.Intervals(np.stack([1 - high, low], axis=1), np.stack([1 - low, high], axis=1))
-    found = {}
+    pvalues = {}
     for name, truth in (("upper end", high), ("lower end", low), ("inside", p)):
         labels = (rng.random(n) < truth).astype(int)
-        found[name] = cr.audit(sets, labels, groups=groups, n_resamples=REPLICATES, rng=seed).pvalue
-    return found
+        pvalues[name] = cr.audit(sets, labels, groups=groups, n_resamples=REPLICATES, rng=seed).pvalue
+    return pvalues
 
 
 def clustered(n_clusters: int, size: int) -> Callable[[int], Numbers]:

@@ -155,7 +155,7 @@ def raters(count: int, *, outside: bool = False) -> Callable[[int], Numbers]:
     """Several labels per instance, from the corner of the set that rejects most; or beyond the set."""
 
     def run(seed: int) -> Numbers:
-        found = {}
+        pvalues = {}
         for kind in test_validity_test.KINDS:
             rng = np.random.default_rng([13, seed])
             made = test_validity_test.make(kind, rng)
@@ -166,8 +166,8 @@ def raters(count: int, *, outside: bool = False) -> Callable[[int], Numbers]:
             else:
                 truth = test_validity_test.hardest(made, count, rng)
             counts = rng.multinomial(count, truth)
-            found[kind] = cr.validity_test(made, counts, n_resamples=REPLICATES, rng=seed).pvalue
-        return found
+            pvalues[kind] = cr.validity_test(made, counts, n_resamples=REPLICATES, rng=seed).pvalue
+        return pvalues
 
     return run
 

@@ -191,9 +191,9 @@ def all_real_statistics(n: int, spread: float = 1.0) -> Callable[[int], Numbers]
     tested = [name for name in REAL_STATISTICS if name != "sharpness"]  # which no label changes
 
     def run(seed: int) -> Numbers:
-        given, labels = gaussians(np.random.default_rng([3, seed]), n, False, spread)
+        predictions, labels = gaussians(np.random.default_rng([3, seed]), n, False, spread)
         return components(
-            cr.calibration_test(given, labels, statistics=tested, n_resamples=REPLICATES, rng=seed)
+            cr.calibration_test(predictions, labels, statistics=tested, n_resamples=REPLICATES, rng=seed)
         )
 
     return run
@@ -215,13 +215,15 @@ def envelope(
     test: Callable[..., cr.results.EnvelopeCurve], n: int, spread: float = 1.0
 ) -> Callable[[int], Numbers]:
     def run(seed: int) -> Numbers:
-        found = {}
+        pvalues = {}
         for hypothesis in ("independent", "bayesian"):
             rng = np.random.default_rng([4, seed])
-            given, labels = gaussians(rng, n, hypothesis == "bayesian", spread)
-            curve = test(given, labels, levels=10, hypothesis=hypothesis, n_resamples=REPLICATES, rng=seed)
-            found[hypothesis] = curve.pvalue
-        return found
+            predictions, labels = gaussians(rng, n, hypothesis == "bayesian", spread)
+            curve = test(
+                predictions, labels, levels=10, hypothesis=hypothesis, n_resamples=REPLICATES, rng=seed
+            )
+            pvalues[hypothesis] = curve.pvalue
+        return pvalues
 
     return run
 
@@ -309,8 +311,8 @@ def spread_bands(n: int) -> Callable[[int], Numbers]:
 
     def run(seed: int) -> Numbers:
         rng = np.random.default_rng([9, seed])
-        given, labels = gaussians(rng, n, False)
-        curve = cr.hypotests.spread_curve(given, labels, n_bins=4, n_resamples=REPLICATES, rng=seed)
+        predictions, labels = gaussians(rng, n, False)
+        curve = cr.hypotests.spread_curve(predictions, labels, n_bins=4, n_resamples=REPLICATES, rng=seed)
         assert curve.band is not None
         chosen = rng.integers(curve.weight.size)
         return {"band": float(curve.band[0][chosen] <= curve.observed[chosen] <= curve.band[1][chosen])}
@@ -564,9 +566,9 @@ def checked_reals(n: int) -> Callable[[int], Numbers]:
     def run(seed: int) -> Numbers:
         found: dict[str, float] = {}
         for hypothesis in ("bayesian", "independent"):
-            given, labels = gaussians(np.random.default_rng([19, seed]), n, hypothesis == "bayesian")
+            predictions, labels = gaussians(np.random.default_rng([19, seed]), n, hypothesis == "bayesian")
             check = cr.predictive_check(
-                given,
+                predictions,
                 labels,
                 statistics=CHECKED_REALS,
                 hypothesis=hypothesis,

@@ -45,10 +45,10 @@ def pvalues(request: pytest.FixtureRequest) -> dict[str, np.ndarray]:
     }
     for _ in range(REPETITIONS):
         for make, names, kind in ((class_world, CLASSES, "class"), (real_world, REALS, "real")):
-            given, labels = make(hypothesis, rng)
-            groups = np.arange(len(given)) % 3 if kind == "class" else None
+            predictions, labels = make(hypothesis, rng)
+            groups = np.arange(len(predictions)) % 3 if kind == "class" else None
             check = cr.predictive_check(
-                given,
+                predictions,
                 labels,
                 statistics=names,
                 hypothesis=hypothesis,

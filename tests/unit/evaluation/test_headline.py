@@ -439,9 +439,9 @@ def test_the_gap_is_below_what_the_headline_says() -> None:
 
 
 def test_intervals_are_within_what_the_headline_says() -> None:
-    given, labels = normal(0.0, 1.0)
-    headline = cr.evaluate(given, labels, n_resamples=199).headline
-    inside = int((abs(labels - given.mean) <= 1.6448536).sum())  # the 95 % quantile of the normal
+    predictions, labels = normal(0.0, 1.0)
+    headline = cr.evaluate(predictions, labels, n_resamples=199).headline
+    inside = int((abs(labels - predictions.mean) <= 1.6448536).sum())  # the 95 % quantile of the normal
     low, high = (binomtest(inside, 600, alternative=side).proportion_ci(0.95) for side in ("greater", "less"))
     assert headline.bound == pytest.approx(max(0.9 - low.low, high.high - 0.9))
     assert headline.sentence.endswith(

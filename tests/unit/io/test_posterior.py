@@ -49,7 +49,7 @@ def test_every_form_gives_the_same_members(groups: tuple, form: str) -> None:
     expected = draws.reshape(-1, N).T[:, :, None]
     labels = observed["height"].values
     if form == "as_predictions":
-        found, seen = cr.as_predictions(predicted["height"].transpose("person", "draw", "chain")), None
+        predictions, seen = cr.as_predictions(predicted["height"].transpose("person", "draw", "chain")), None
     else:
         given = {
             "tree": lambda: xarray.DataTree.from_dict(
@@ -59,8 +59,8 @@ def test_every_form_gives_the_same_members(groups: tuple, form: str) -> None:
             "dataset": lambda: predicted,
             "array": lambda: predicted["height"],
         }[form]()
-        found, seen = cr.from_posterior_predictive(given)
-    assert np.array_equal(found.values, expected)
+        predictions, seen = cr.from_posterior_predictive(given)
+    assert np.array_equal(predictions.values, expected)
     assert (seen is None) == (form not in ("tree", "mapping"))
     assert seen is None or np.array_equal(seen, labels)
 

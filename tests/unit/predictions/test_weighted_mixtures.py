@@ -141,8 +141,8 @@ def test_the_label_bandwidth_follows_the_weights() -> None:
     """A far member of little weight leaves the bandwidth of labels; of multiples of 1/64 it is exact."""
     far, wide = MEAN[:, :1] + [0.0, 1000.0], STD[:, [0, 0]]
 
-    def bandwidth(given: cr.Gaussian) -> float:
-        return float(cr.skce(given, LABELS, label_bandwidth="median").settings["label_bandwidth"])
+    def bandwidth(gaussian: cr.Gaussian) -> float:
+        return float(cr.skce(gaussian, LABELS, label_bandwidth="median").settings["label_bandwidth"])
 
     little = bandwidth(cr.Gaussian(far, wide, weights=[0.999, 0.001]))
     assert little == pytest.approx(bandwidth(cr.Gaussian(far[:, 0], wide[:, 0])), rel=0.1)

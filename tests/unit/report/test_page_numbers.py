@@ -107,15 +107,15 @@ def comparison(kind: str) -> Any:
 # --------------------------------------------------------------------------------------------- what is wrong
 
 
-def cell_faults(shown: ShownTable, expected: ShownTable) -> list[str]:
+def cell_faults(table: ShownTable, expected: ShownTable) -> list[str]:
     """Compare two tables of the same name, cell by cell."""
-    place = f"“{shown.caption}” ({', '.join(shown.columns[:3])}, …)"
-    if len(shown.rows) != len(expected.rows):
-        return [f"{place}: {len(shown.rows)} rows, not {len(expected.rows)}"]
+    place = f"“{table.caption}” ({', '.join(table.columns[:3])}, …)"
+    if len(table.rows) != len(expected.rows):
+        return [f"{place}: {len(table.rows)} rows, not {len(expected.rows)}"]
     return [
         f"{place}, row {row[0]}, column {column}: {is_there}, not {should_be}"
-        for row, right in zip(shown.rows, expected.rows, strict=True)
-        for column, is_there, should_be in zip(shown.columns, row, right, strict=True)
+        for row, right in zip(table.rows, expected.rows, strict=True)
+        for column, is_there, should_be in zip(table.columns, row, right, strict=True)
         if is_there != should_be
     ]
 
@@ -134,15 +134,15 @@ def table_faults(
     return wrong
 
 
-def count_faults(shown: ShownTable, replicates: np.ndarray) -> list[str]:
+def count_faults(table: ShownTable, replicates: np.ndarray) -> list[str]:
     """Count replicates in the bins that a table names, whose ends are rounded there."""
     finite = replicates[np.isfinite(replicates)]
-    bins = [[Decimal(end) for end in text.split(" to ")] for text, _ in shown.rows]
-    counts = [int(count) for _, count in shown.rows]
+    bins = [[Decimal(end) for end in text.split(" to ")] for text, _ in table.rows]
+    counts = [int(count) for _, count in table.rows]
     wrong = (
         []
         if sum(counts) == finite.size
-        else [f"“{shown.caption}”: {sum(counts)} of {finite.size} replicates"]
+        else [f"“{table.caption}”: {sum(counts)} of {finite.size} replicates"]
     )
     for (low, high), count in zip(bins, counts, strict=True):
         start, end = float(low), float(high)
@@ -150,7 +150,7 @@ def count_faults(shown: ShownTable, replicates: np.ndarray) -> list[str]:
         least = ((finite > start + before) & (finite < end - after)).sum()
         most = ((finite >= start - before) & (finite <= end + after)).sum()
         if not least <= count <= most:
-            wrong.append(f"“{shown.caption}”, {low} to {high}: {count} replicates, not {least} to {most}")
+            wrong.append(f"“{table.caption}”, {low} to {high}: {count} replicates, not {least} to {most}")
     return wrong
 
 
@@ -275,14 +275,14 @@ def _with_estimates(evaluated: cr.Evaluation, change: Callable[[float], float]) 
     return dataclasses.replace(evaluated, estimates=estimates)
 
 
-def _raw_p(given: cr.Evaluation) -> cr.Evaluation:
+def _raw_p(evaluated: cr.Evaluation) -> cr.Evaluation:
     tests = {
-        name: dataclasses.replace(test, adjusted_pvalue=test.pvalue) for name, test in given.tests.items()
+        name: dataclasses.replace(test, adjusted_pvalue=test.pvalue) for name, test in evaluated.tests.items()
     }
-    return dataclasses.replace(given, tests=tests)
+    return dataclasses.replace(evaluated, tests=tests)
 
 
-def _after_before(given: cr.Evaluation) -> cr.Evaluation:
+def _after_before(evaluated: cr.Evaluation) -> cr.Evaluation:
     methods = {
         name: dataclasses.replace(
             method,
@@ -291,17 +291,19 @@ def _after_before(given: cr.Evaluation) -> cr.Evaluation:
                 for statistic, change in method.changes.items()
             },
         )
-        for name, method in given.recalibration.methods.items()
+        for name, method in evaluated.recalibration.methods.items()
     }
-    return dataclasses.replace(given, recalibration=dataclasses.replace(given.recalibration, methods=methods))
+    return dataclasses.replace(
+        evaluated, recalibration=dataclasses.replace(evaluated.recalibration, methods=methods)
+    )
 
 
-def _predicted_observed(given: cr.Evaluation) -> cr.Evaluation:
+def _predicted_observed(evaluated: cr.Evaluation) -> cr.Evaluation:
     groups = tuple(
         dataclasses.replace(group, observed=group.expected, expected=group.observed)
-        for group in given.audit.groups
+        for group in evaluated.audit.groups
     )
-    return dataclasses.replace(given, audit=dataclasses.replace(given.audit, groups=groups))
+    return dataclasses.replace(evaluated, audit=dataclasses.replace(evaluated.audit, groups=groups))
 
 
 def _uncorrected(evaluated: cr.Evaluation) -> cr.Evaluation:
@@ -312,14 +314,14 @@ def _uncorrected(evaluated: cr.Evaluation) -> cr.Evaluation:
     return dataclasses.replace(evaluated, raters=dataclasses.replace(evaluated.raters, loss=loss))
 
 
-def _our_p(given: cr.Evaluation) -> cr.Evaluation:
-    part = given.check.bayesian
+def _our_p(evaluated: cr.Evaluation) -> cr.Evaluation:
+    part = evaluated.check.bayesian
     checks = {
         name: with_details(check, dataclasses.replace(check.details, member_pvalue=check.pvalue))
         for name, check in part.checks.items()
     }
-    check = dataclasses.replace(given.check, bayesian=dataclasses.replace(part, checks=checks))
-    return dataclasses.replace(given, check=check)
+    check = dataclasses.replace(evaluated.check, bayesian=dataclasses.replace(part, checks=checks))
+    return dataclasses.replace(evaluated, check=check)
 
 
 def _inverted_groups(audited: cr.Evaluation) -> cr.Evaluation:

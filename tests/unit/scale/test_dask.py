@@ -151,10 +151,10 @@ def test_pairs_of_blocks_of_real_values(client, kind, clusters) -> None:
     rng = np.random.default_rng(7)
     numbers = np.sort(rng.normal(size=(PAIRED, M)), axis=1)
     beside = {cr.Gaussian: [np.ones_like(numbers)], cr.Samples: [], cr.Quantiles: [[0.25, 0.5, 0.75]]}
-    given, labels = kind(numbers, *beside[kind]), rng.normal(size=PAIRED)
-    source = cr.scan(given, labels, chunk_rows=40, clusters=clusters, engine=client)
+    predictions, labels = kind(numbers, *beside[kind]), rng.normal(size=PAIRED)
+    source = cr.scan(predictions, labels, chunk_rows=40, clusters=clusters, engine=client)
     asked = {"statistics": "skce", "n_resamples": 19, "rng": 1}
-    whole = cr.calibration_test(given, labels, clusters=clusters, **asked)
+    whole = cr.calibration_test(predictions, labels, clusters=clusters, **asked)
     cut = cr.calibration_test(source, **asked)
     assert cut.pvalue == whole.pvalue
     np.testing.assert_allclose(cut.null_distribution, whole.null_distribution, rtol=1e-11, atol=1e-15)

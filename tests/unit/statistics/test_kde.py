@@ -322,8 +322,8 @@ def test_gradient_goes_through_both_logarithms() -> None:
     for statistic in (cr.kl_ce.with_(bandwidth=0.1), cr.kde_ce.with_(bandwidth=0.1, p=1)):
         logits = torch.tensor(np.log(probs), requires_grad=True)
 
-        def value(given: torch.Tensor, statistic=statistic) -> torch.Tensor:
-            return statistic.bind(cr.Point(torch.softmax(given, dim=1)))(batch)
+        def value(values: torch.Tensor, statistic=statistic) -> torch.Tensor:
+            return statistic.bind(cr.Point(torch.softmax(values, dim=1)))(batch)
 
         assert torch.autograd.gradcheck(value, (logits,), fast_mode=True)
 

@@ -61,8 +61,8 @@ def test_gradient_with_a_label_kernel() -> None:
     batch = Classes(torch.tensor(labels[None].astype(np.uint8)), 4)
     logits = torch.tensor(np.log(probs), requires_grad=True)
 
-    def value(given: torch.Tensor) -> torch.Tensor:
-        return cr.mmd_ce.bind(cr.Point(torch.softmax(given, dim=1)), label_kernel="ordinal")(batch)
+    def value(values: torch.Tensor) -> torch.Tensor:
+        return cr.mmd_ce.bind(cr.Point(torch.softmax(values, dim=1)), label_kernel="ordinal")(batch)
 
     assert torch.autograd.gradcheck(value, (logits,), fast_mode=True)
 

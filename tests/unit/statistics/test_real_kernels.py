@@ -54,7 +54,7 @@ def test_residuals_of_a_mixture_are_those_of_numerical_integration() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "distance"),
+    ("predictions", "distance"),
     [
         (cr.Gaussian(MEAN[:, 0], STD[:, 0]), "Wasserstein distance"),
         (cr.Quantiles(np.sort(MEAN, axis=1), LEVELS), "Wasserstein distance"),
@@ -62,8 +62,10 @@ def test_residuals_of_a_mixture_are_those_of_numerical_integration() -> None:
         (cr.Samples(DRAWS, member_axis=1), "maximum mean discrepancy (MMD)"),
     ],
 )
-def test_the_note_names_the_distance(given: cr.Gaussian | cr.Quantiles | cr.Samples, distance: str) -> None:
-    estimate = cr.skce(given, Y, label_bandwidth="median")
+def test_the_note_names_the_distance(
+    predictions: cr.Gaussian | cr.Quantiles | cr.Samples, distance: str
+) -> None:
+    estimate = cr.skce(predictions, Y, label_bandwidth="median")
     (note,) = [note for note in estimate.notes if "distinct" in note]
     assert f"is the median {distance} of 9 distinct predictions" in note
 

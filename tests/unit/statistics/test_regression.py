@@ -53,11 +53,11 @@ def test_crps_is_the_integrated_squared_difference_of_distribution_functions(kin
     for i in range(4):
         one, label = ALL[kind][i : i + 1], Y[i]
 
-        def below(x: float, one: cr.Gaussian = one) -> float:
-            return float(one.cdf([x])[0]) ** 2
+        def below(x: float, gaussian: cr.Gaussian = one) -> float:
+            return float(gaussian.cdf([x])[0]) ** 2
 
-        def above(x: float, one: cr.Gaussian = one) -> float:
-            return (1.0 - float(one.cdf([x])[0])) ** 2
+        def above(x: float, gaussian: cr.Gaussian = one) -> float:
+            return (1.0 - float(gaussian.cdf([x])[0])) ** 2
 
         inside = np.sort(DRAWS[i]) if kind == "samples" else MEAN[i]
         breaks = sorted({-30.0, *inside, label, 30.0})
@@ -144,8 +144,8 @@ def mixtures(n: int = 300, m: int = 10) -> tuple[cr.Gaussian, np.ndarray, np.nda
 def test_tabled_losses_are_close_and_those_of_observed_labels_exact(
     statistic: cr.statistics.Statistic,
 ) -> None:
-    given, observed, drawn = mixtures()
-    bound = statistic.bind(given)
+    predictions, observed, drawn = mixtures()
+    bound = statistic.bind(predictions)
     tabled = bound.for_replicates(Reals(observed), 999)
     assert tabled is not bound
     together = Reals(np.concatenate([observed, drawn]))
@@ -162,12 +162,12 @@ def test_tabled_losses_are_close_and_those_of_observed_labels_exact(
 @pytest.mark.parametrize("statistic", [cr.crps, cr.gaussian_log_loss])
 def test_a_tabled_loss_is_one_function_of_the_label(statistic: cr.statistics.Statistic) -> None:
     """Observed or drawn, alone or among others, of all rows or of some: else ranks would not be exact."""
-    given, observed, drawn = mixtures()
-    tabled = statistic.bind(given).for_replicates(Reals(observed), 999)
+    predictions, observed, drawn = mixtures()
+    tabled = statistic.bind(predictions).for_replicates(Reals(observed), 999)
     every = tabled.contributions(Reals(np.concatenate([drawn, observed])))
     assert np.allclose(every[-1], tabled.contributions(Reals(observed))[0], rtol=1e-14, atol=1e-14)
     assert np.array_equal(every[7], tabled.contributions(Reals(drawn[7:8]))[0])
-    part = statistic.bind(given[100:]).for_replicates(Reals(observed[:, 100:]), 999)
+    part = statistic.bind(predictions[100:]).for_replicates(Reals(observed[:, 100:]), 999)
     assert np.allclose(part.contributions(Reals(drawn[:, 100:])), every[:-1, 100:], rtol=1e-13, atol=1e-13)
 
 
@@ -184,51 +184,51 @@ def test_a_tabled_log_loss_does_not_underflow() -> None:
 @pytest.mark.parametrize("unit", [1e-40, 1e40])
 def test_tabled_losses_have_the_units_of_labels(unit: float) -> None:
     """Beyond the numbers of single precision, too."""
-    given, observed, drawn = mixtures()
-    moved = cr.Gaussian(unit * given.mean, unit * given.std)
+    predictions, observed, drawn = mixtures()
+    moved = cr.Gaussian(unit * predictions.mean, unit * predictions.std)
     near, far = (
         cr.crps.bind(one).for_replicates(Reals(by * observed), 999)(Reals(by * drawn[3:]))
-        for one, by in ((given, 1.0), (moved, unit))
+        for one, by in ((predictions, 1.0), (moved, unit))
     )
     np.testing.assert_allclose(far / unit, near, rtol=1e-6)
 
 
 def test_rows_too_narrow_for_single_precision_keep_their_losses() -> None:
     """Beside a wide one of weight 0, which must not decide what can be told apart."""
-    given, observed, drawn = mixtures()
+    predictions, observed, drawn = mixtures()
     unit = np.where(np.arange(observed.size) == 7, 1.0, 1e-46)
-    moved = cr.Gaussian(unit[:, None] * given.mean, unit[:, None] * given.std)
+    moved = cr.Gaussian(unit[:, None] * predictions.mean, unit[:, None] * predictions.std)
     weights = np.where(unit == 1.0, 0.0, 1.0)[None, :]
     far = cr.crps.bind(moved).for_replicates(Reals(unit * observed), 999)(Reals(unit * drawn[3:], weights))
-    near = cr.crps.bind(given).for_replicates(Reals(observed), 999)(Reals(drawn[3:], weights))
+    near = cr.crps.bind(predictions).for_replicates(Reals(observed), 999)(Reals(drawn[3:], weights))
     np.testing.assert_allclose(far / 1e-46, near, rtol=1e-6)
 
 
 def test_a_far_label_leaves_the_sums_of_other_labels_as_they_are() -> None:
-    given, observed, drawn = mixtures()
+    predictions, observed, drawn = mixtures()
     far = observed.copy()
     far[0, 1] = 1e20
     plain, moved = (
-        cr.crps.bind(given).for_replicates(Reals(one), 999)(Reals(drawn[3:])) for one in (observed, far)
+        cr.crps.bind(predictions).for_replicates(Reals(one), 999)(Reals(drawn[3:])) for one in (observed, far)
     )
     np.testing.assert_allclose(moved, plain, rtol=0.01)  # half of E|X - X'| of its row is lost beside 1e20
 
 
 def test_an_infinite_loss_of_weight_zero_is_not_there() -> None:
-    given, observed, drawn = mixtures()
+    predictions, observed, drawn = mixtures()
     drawn = drawn[3:]
     weights, labels = np.ones_like(drawn), drawn.copy()
     labels[:, 1], weights[:, 1] = 1e200, 0.0
-    tabled = cr.gaussian_log_loss.bind(given).for_replicates(Reals(observed), 999)
+    tabled = cr.gaussian_log_loss.bind(predictions).for_replicates(Reals(observed), 999)
     expected = np.average(np.delete(tabled.contributions(Reals(drawn)), 1, axis=1), axis=1)
     with np.errstate(over="ignore", invalid="ignore"):
         np.testing.assert_allclose(tabled(Reals(labels, weights)), expected, rtol=1e-12)
 
 
 def test_sums_of_many_rows_lose_no_digits() -> None:
-    given, observed, drawn = mixtures(5000)
+    predictions, observed, drawn = mixtures(5000)
     for statistic in (cr.crps, cr.gaussian_log_loss):
-        tabled = statistic.bind(given).for_replicates(Reals(observed), 999)
+        tabled = statistic.bind(predictions).for_replicates(Reals(observed), 999)
         values = tabled(Reals(drawn[3:])) - tabled.contributions(Reals(drawn[3:])).mean(axis=1)
         assert np.abs(values).max() < 1e-7
 
@@ -237,19 +237,19 @@ def test_sums_of_many_rows_lose_no_digits() -> None:
 def test_the_sum_of_a_label_vector_does_not_depend_on_those_beside_it(
     statistic: cr.statistics.Statistic,
 ) -> None:
-    given, observed, drawn = mixtures()
-    tabled = statistic.bind(given).for_replicates(Reals(observed), 999)
+    predictions, observed, drawn = mixtures()
+    tabled = statistic.bind(predictions).for_replicates(Reals(observed), 999)
     every = tabled(Reals(np.concatenate([drawn, drawn, drawn])))
     np.testing.assert_allclose(every[57:59], tabled(Reals(drawn[7:9])), rtol=1e-14)
 
 
 @pytest.mark.parametrize("weighted", [False, True])
 def test_losses_that_are_looked_up_together_have_the_sums_of_each_alone(weighted: bool) -> None:
-    given, observed, drawn = mixtures()
+    predictions, observed, drawn = mixtures()
     weights = np.random.default_rng(6).integers(3, size=drawn.shape) * 1.0 if weighted else None
     together = Reals(drawn, weights)
     score, loss = (
-        one.bind(given).for_replicates(Reals(observed), 999) for one in (cr.crps, cr.gaussian_log_loss)
+        one.bind(predictions).for_replicates(Reals(observed), 999) for one in (cr.crps, cr.gaussian_log_loss)
     )
     every = [score.contributions(together), loss.contributions(together)]
     expected = [np.average(one, axis=1, weights=weights) for one in every]
@@ -260,13 +260,13 @@ def test_losses_that_are_looked_up_together_have_the_sums_of_each_alone(weighted
         for found in (one.finish(state), one(together)):
             assert np.allclose(found, values, rtol=1e-12 if weighted else 1e-6, atol=0.0)
         assert np.array_equal(one.finish(state), one(together))
-    other = cr.crps.bind(given[:]).for_replicates(Reals(observed), 999)
+    other = cr.crps.bind(predictions[:]).for_replicates(Reals(observed), 999)
     assert other.shared != score.shared  # rows of other predictions may have other nodes
 
 
 def test_few_replicates_are_evaluated_without_a_table() -> None:
-    given, observed, _ = mixtures()
-    bound = cr.crps.bind(given)
+    predictions, observed, _ = mixtures()
+    bound = cr.crps.bind(predictions)
     assert bound.for_replicates(Reals(observed), 99) is bound
 
 

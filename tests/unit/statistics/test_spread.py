@@ -234,29 +234,31 @@ def drawn(n: int, s: int, seed: int, scale: float = 1.0) -> tuple[cr.Samples, np
 
 
 def test_spread_of_draws_is_that_of_normals_with_their_moments() -> None:
-    given, labels = drawn(60, 8, 0)
-    normal = cr.Gaussian(given.values.mean(axis=1), given.values.std(axis=1, ddof=1))
+    predictions, labels = drawn(60, 8, 0)
+    normal = cr.Gaussian(predictions.values.mean(axis=1), predictions.values.std(axis=1, ddof=1))
     for name in ("spread_ratio", "spread_slope", "ence"):
         statistic = cr.statistics.registered()[name]
-        estimate, expected = statistic(given, labels), statistic(normal, labels)
+        estimate, expected = statistic(predictions, labels), statistic(normal, labels)
         assert estimate.value == pytest.approx(expected.value, rel=1e-9)
         if expected.stderr is not None:
             assert estimate.stderr == pytest.approx(expected.stderr, rel=1e-9)
         # (1 + 1/8) 7 / 5 = 1.575
         assert any("a calibrated model has a mean squared z-score of 1.57" in note for note in estimate.notes)
-    curve, plain = (cr.hypotests.spread_curve(one, labels, n_bins=4, level=None) for one in (given, normal))
+    curve, plain = (
+        cr.hypotests.spread_curve(one, labels, n_bins=4, level=None) for one in (predictions, normal)
+    )
     np.testing.assert_allclose(curve.stated, plain.stated, rtol=1e-9)
     np.testing.assert_allclose(curve.z, plain.z, rtol=1e-9)
 
 
 def test_choices_of_draws_by_brute_force() -> None:
     """What tables give replicates is what binding to the exchanged draws gives."""
-    given, labels = drawn(12, 5, 1)
-    rows = LabelSource("independent", (1, 2), None).pose(Dataset(given, labels))
+    predictions, labels = drawn(12, 5, 1)
+    rows = LabelSource("independent", (1, 2), None).pose(Dataset(predictions, labels))
     choices = np.random.default_rng(3).integers(0, 6, size=(4, 12))
     for name in ("mean_slope", "spread_ratio", "spread_slope", "ence"):
         statistic = cr.statistics.registered()[name]
-        plan = statistic.plan(given)
+        plan = statistic.plan(predictions)
         bound = bound_to(partial(statistic.bind, plan=plan), rows.predictions, rows.batch)
         found = bound(Classes(choices.astype(np.uint8), 6))
         for row, value in zip(choices, found, strict=True):
@@ -269,13 +271,13 @@ def test_choices_of_draws_by_brute_force() -> None:
 
 def test_few_draws_are_not_miscalibrated() -> None:
     """Six draws have a mean squared z-score of 1.9, which tests and bands expect."""
-    given, labels = drawn(300, 6, 8)
+    predictions, labels = drawn(300, 6, 8)
     wide, far = drawn(300, 6, 5, scale=2.0)
     for name in ("spread_ratio", "spread_slope", "ence"):
-        assert cr.calibration_test(given, labels, statistics=name, n_resamples=99, rng=0).pvalue > 0.05
+        assert cr.calibration_test(predictions, labels, statistics=name, n_resamples=99, rng=0).pvalue > 0.05
     for name in ("spread_ratio", "ence"):
         assert cr.calibration_test(wide, far, statistics=name, n_resamples=99, rng=0).pvalue <= 0.02
-    curve = cr.hypotests.spread_curve(given, labels, n_bins=4, n_resamples=99, rng=0)
+    curve = cr.hypotests.spread_curve(predictions, labels, n_bins=4, n_resamples=99, rng=0)
     low, high = curve.z_band
     assert low[0] > 1.0  # a small spread of six draws is more often too small
     assert ((low <= curve.z) & (curve.z <= high)).sum() >= 3
@@ -283,19 +285,19 @@ def test_few_draws_are_not_miscalibrated() -> None:
 
 @pytest.mark.parametrize(("number", "noted"), [(99, True), (100, False)])
 def test_what_few_draws_do_to_the_spread_is_noted(number: int, noted: bool) -> None:
-    given, labels = drawn(20, number, 3)
+    predictions, labels = drawn(20, number, 3)
     for name in ("spread_ratio", "spread_slope", "ence"):
-        notes = cr.statistics.registered()[name](given, labels).notes
+        notes = cr.statistics.registered()[name](predictions, labels).notes
         # (1 + 1/99) 98 / 96 = 1.03
         assert any("mean squared z-score of 1.03" in note for note in notes) is noted
 
 
 def test_bins_that_exchanged_draws_fill_are_no_spread() -> None:
     """Draws move rows between bins: errors that only follow the sizes of the bins leave nothing to sign."""
-    given, labels = drawn(12, 5, 9)
+    predictions, labels = drawn(12, 5, 9)
     statistic = cr.statistics.ence.with_(n_bins=2)
-    bind = partial(statistic.bind, plan=statistic.plan(InMemory(Dataset(given, labels))))
-    bound, choice = bound_in_clusters(bind, Dataset(given, labels), (0, 0))
+    bind = partial(statistic.bind, plan=statistic.plan(InMemory(Dataset(predictions, labels))))
+    bound, choice = bound_in_clusters(bind, Dataset(predictions, labels), (0, 0))
     expected, added = bound.wild_sums(choice, np.arange(12) // 3, 4)
     assert np.abs(added["stated"]).max() > 0.1
     added["observed"] = expected["observed"] / expected["stated"] * added["stated"]
@@ -305,16 +307,16 @@ def test_bins_that_exchanged_draws_fill_are_no_spread() -> None:
 @pytest.mark.parametrize("name", ["mean_slope", "spread_ratio", "spread_slope", "ence", "crps", "rmse"])
 def test_signs_of_draws_move_what_labels_add_to_the_mean_over_their_pools(name: str) -> None:
     """Every number of a pool is the label once: the brute force of what clusters expect, and add."""
-    given, labels = drawn(12, 5, 9)
+    predictions, labels = drawn(12, 5, 9)
     codes = np.arange(12) // 3
     statistic = cr.statistics.registered()[name].with_(**{"n_bins": 2} if name == "ence" else {})
-    bind = partial(statistic.bind, plan=statistic.plan(InMemory(Dataset(given, labels))))
-    bound, choice = bound_in_clusters(bind, Dataset(given, labels), (0, 0))
+    bind = partial(statistic.bind, plan=statistic.plan(InMemory(Dataset(predictions, labels))))
+    bound, choice = bound_in_clusters(bind, Dataset(predictions, labels), (0, 0))
     expected, added = bound.wild_sums(choice, codes, 4)
     usual = 0.0
     for cluster in range(4):
         rows = np.flatnonzero(codes == cluster)
-        pool = np.concatenate([labels[:, None], given.values], axis=1)[rows]
+        pool = np.concatenate([labels[:, None], predictions.values], axis=1)[rows]
         states = [
             bind(cr.Samples(np.delete(pool, at, axis=1), member_axis=1)).state(Reals(pool[None, :, at]))
             for at in range(6)
@@ -326,7 +328,7 @@ def test_signs_of_draws_move_what_labels_add_to_the_mean_over_their_pools(name: 
     assert np.ravel(expected[key]) == pytest.approx(np.ravel(usual), rel=1e-9)
     observed = bound.wild_values(expected, added, np.ones((1, 4)))
     assert observed[0] == pytest.approx(
-        statistic.bind(given, bind.keywords["plan"])(Reals(labels[None, :]))[0]
+        statistic.bind(predictions, bind.keywords["plan"])(Reals(labels[None, :]))[0]
     )
 
 
