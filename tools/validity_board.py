@@ -4,6 +4,7 @@
     python tools/validity_board.py --runs 100 --only credal_test
     python tools/validity_board.py --runs 500 --part 0/2 --minutes 8 --state a.jsonl     # and 1/2 elsewhere
     python tools/validity_board.py --runs 500 --state a.jsonl --add b.jsonl              # both together
+    python tools/validity_board.py --runs 200 --first 10000      # data sets that nobody has looked at yet
 
 Results are added to the file of `--state` as they come: an interrupted run goes on where it ended, and a
 larger `--runs` adds to what is there. The page shows all results, of one state of the code.
@@ -42,12 +43,12 @@ def main() -> int:
     rows = [row for row in board.ROWS if asked.only in row.key]
     if not rows:
         sys.exit(f"No row has {asked.only!r} in its name.")
-    tasks = [task for row in rows for task in tasks_of(row, asked.runs)]
+    tasks = [task for row in rows for task in tasks_of(row, asked.first, asked.runs)]
     waiting = [task for task in board_runs.part_of(tasks, asked.part) if is_missing(task, known)]
     left = board_runs.run_tasks(run, waiting, asked, code)
     done = {key: list(of_row.values()) for key, of_row in read(asked, code).items()}
     lines = report.lines(board.ROWS, done)
-    Path(asked.out).write_text(report.page(lines, board.ELSEWHERE))
+    Path(asked.out).write_text(report.page(lines, board.ELSEWHERE, asked.first))
     Path(asked.out).with_suffix(".csv").write_text(report.table(lines))
     wrong = [line for line in lines if line.verdict]
     for line in wrong:
@@ -62,6 +63,7 @@ def arguments() -> argparse.Namespace:
     """Read the command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--runs", type=int, default=500, help="runs of a row; slow rows take a share of them")
+    parser.add_argument("--first", type=int, default=0, help="the first seed")
     board_runs.add_arguments(parser, "validity.jsonl", "validity.md")
     return parser.parse_args()
 
@@ -76,10 +78,10 @@ def read(asked: argparse.Namespace, code: str) -> dict[str, dict[int, dict[str, 
     return found
 
 
-def tasks_of(row: report.Row, runs: int) -> list[tuple[str, list[int]]]:
+def tasks_of(row: report.Row, first: int, runs: int) -> list[tuple[str, list[int]]]:
     """Return the seeds of a row, in tasks."""
-    wanted = max(1, round(runs * row.share))
-    return [(row.key, list(range(first, min(first + CHUNK, wanted)))) for first in range(0, wanted, CHUNK)]
+    seeds = range(first, first + max(1, round(runs * row.share)))
+    return [(row.key, list(seeds[begin : begin + CHUNK])) for begin in range(0, len(seeds), CHUNK)]
 
 
 def is_missing(task: tuple[str, list[int]], known: dict[str, dict[int, dict[str, Any]]]) -> bool:

@@ -37,7 +37,7 @@ is how often it rejected at 5 %. A 95 % interval should hold the truth in 95 % o
 
 The table has one row per test or interval: the median over all its worlds and settings, with the smallest
 and the largest. Every world and setting is a line of [validity.csv](validity.csv), with the number of data
-sets behind it and the CPU seconds of one of them. The seeds of a world are 0, 1, 2, and so on.
+sets behind it and the CPU seconds of one of them. The seeds of a world are {first} and those that follow.
 
 A line is beyond its bounds if a size is too large or too small, or a coverage too low or too high, for
 chance to explain it: outside 99.9 % binomial bounds, plus the slack that an asymptotic test is given in
@@ -176,8 +176,8 @@ def table(found: Sequence[Line]) -> str:
     return text.getvalue()
 
 
-def page(found: Sequence[Line], elsewhere: Mapping[str, str]) -> str:
-    """Return the page; `elsewhere` says why some public names have no rows."""
+def page(found: Sequence[Line], elsewhere: Mapping[str, str], first: int) -> str:
+    """Return the page; `elsewhere` says why some public names have no rows, `first` is the first seed."""
     head = ["test", "worlds", "lines", "size at 5 %", "power at 5 %", "coverage", "beyond bounds"]
     cells = [head, ["---"] * len(head)]
     for test, of_test in itertools.groupby(_ordered(found), key=lambda line: line.row.test):
@@ -199,7 +199,7 @@ def page(found: Sequence[Line], elsewhere: Mapping[str, str]) -> str:
     dangerous = sum(line.is_dangerous for line in found)
     counts = f"{dangerous} reject too often or hold too rarely, and {wrong - dangerous} the other way"
     summary = f"{len(found)} lines; {counts}."
-    return f"{INTRODUCTION}\n{summary}\n\n{body}\n\nWithout rows of their own:\n\n{rest}\n"
+    return f"{INTRODUCTION.format(first=first)}\n{summary}\n\n{body}\n\nWithout rows of their own:\n\n{rest}\n"
 
 
 def _ordered(found: Sequence[Line]) -> list[Line]:
