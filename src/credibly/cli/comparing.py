@@ -134,16 +134,10 @@ def _leading(comparison: Comparison) -> TextTable:
     """Return accuracy, log loss and calibration gap as a person reads them, each with its interval."""
     numbers = comparison.leading()
     columns = ("model", *next(iter(numbers.values())))
-    rows: list[tuple[Cell, ...]] = [
-        (
-            model,
-            *(
-                "\n".join(filter(None, (_beside(number.value, number.interval), number.standing)))
-                for number in row.values()
-            ),
-        )
-        for model, row in numbers.items()
-    ]
+    rows: list[tuple[Cell, ...]] = []
+    for model, row in numbers.items():
+        cells = [(_beside(number.value, number.interval), number.standing) for number in row.values()]
+        rows.append((model, *("\n".join(filter(None, parts)) for parts in cells)))
     return TextTable(columns, rows)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -32,6 +33,7 @@ _SEEN = {
     "seen by the test": "compared by the test",
 }
 """Cases of a headline without a single clear effect, and those of the question what is wrong."""
+_REPAIR = attrgetter("fault", "method", "by")
 BEYOND_REPAIR = ("inverted", "labels off by a row")
 """Faults of the data, which no recalibration repairs."""
 
@@ -105,20 +107,11 @@ def repair_facts(work: Work, diagnosis: Diagnosis) -> list[dict[str, Any]]:
             "by": repair.by,
             "gain": repair.gain,
             "stderr": repair.stderr,
-            "chosen": _same(diagnosis, repair),
+            "chosen": diagnosis.repair is not None and _REPAIR(repair) == _REPAIR(diagnosis.repair),
             "of_answers": work.summary.kind == Confidence.__name__,
         }
         for repair in diagnosis.repairs
     ]
-
-
-def _same(diagnosis: Diagnosis, repair: Any) -> bool:
-    chosen = diagnosis.repair
-    return chosen is not None and (chosen.fault, chosen.method, chosen.by) == (
-        repair.fault,
-        repair.method,
-        repair.by,
-    )
 
 
 def _repairs(work: Work, diagnosis: Diagnosis, headline: Finding) -> Finding | None:

@@ -489,12 +489,7 @@ def _draws_of_recalibration(work: Work, some: Predictions) -> int:
     return min(work.n_resamples, PREVIEW_RESAMPLES) if isinstance(some, ClassPredictions) else 0
 
 
-RECALIBRATION = Stage(
-    "recalibration",
-    _run_recalibration,
-    _recalibration_applies,
-    "recalibration",
-)
+RECALIBRATION = Stage("recalibration", _run_recalibration, _recalibration_applies, "recalibration")
 
 
 MOST_ROWS, FEW_ROWS = 20_000, 1000

@@ -247,13 +247,10 @@ def _beside(value: Any, name: str) -> Ends:
 
 
 def _estimate_row(part: str, estimate: Estimate, ends: Ends) -> NumberRow:
-    row = NumberRow(part, estimate.name, estimate.value, estimate.stderr, n=estimate.n)
-    if ends is not None:
-        return dataclasses.replace(row, low=ends[0], high=ends[1])
-    if estimate.interval_refusal is not None or estimate.stderr is None:
-        return row
-    low, high = estimate.interval()
-    return dataclasses.replace(row, low=low, high=high)
+    if ends is None and estimate.interval_refusal is None and estimate.stderr is not None:
+        ends = estimate.interval()
+    low, high = ends or (None, None)
+    return NumberRow(part, estimate.name, estimate.value, estimate.stderr, low, high, estimate.n)
 
 
 def _spread_row(part: str, group: str, spread: Spread) -> NumberRow:

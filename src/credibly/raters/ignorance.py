@@ -109,10 +109,10 @@ def ignorance(
         mean_test = with_details(mean_test, details)
     settings = {"n_bins": n_bins, "n_resamples": n_resamples, "seed": list(seed)}
 
-    def mean_of(name: str, values: HostArray, pairs: float = 0.0, labels: float = 0.0) -> Estimate:
+    def mean_of(name: str, values: HostArray, pairs: float = 0.0) -> Estimate:
         error = mean_error(values)
-        if crossed is not None and (pairs or labels):
-            error = crossed_error(error, crossed, law.mean, pairs, labels)
+        if crossed is not None and pairs:
+            error = crossed_error(error, crossed, law.mean, pairs)
         return Estimate(name, float(values.mean()), n=len(values), settings=settings, **error)
 
     def ratio(name: str, top: HostArray, bottom: HostArray, *, seen: bool) -> Estimate:

@@ -149,11 +149,8 @@ def _with_interval(estimate: Estimate | None) -> str:
 def calibration_table(comparison: Comparison) -> Table | None:
     """Return calibration errors, what chance would give, and paired differences to the best model."""
     columns, rows = error_cells(comparison.calibration, comparison.differences)
-    return (
-        Table(columns, tuple(tuple(cell.replace("\n", "; ") for cell in row) for row in rows))
-        if rows
-        else None
-    )
+    lines = tuple(tuple(cell.replace("\n", "; ") for cell in row) for row in rows)
+    return Table(columns, lines) if rows else None
 
 
 def crossings(comparison: Comparison) -> Table | None:

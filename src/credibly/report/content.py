@@ -187,12 +187,15 @@ def main_figure(evaluation: Evaluation) -> ReportFigure | None:
     curves = evaluation.curves
     label = None if evaluation.diagnosis is None else evaluation.diagnosis.effect.claim.label
     label = 1 if len(evaluation.classes) == 2 and evaluation.predictions.kind != "Confidence" else label
+    curve: CorpCurve | ReliabilityCurve = curves.isotonic
     if label is not None and curves.worst_class.target == label:
-        return _reliability(curves.worst_class, "main")
-    # of clusters bins alone have bands
-    if curves.isotonic.band is None and curves.top_label.band is not None:
-        return _reliability(curves.top_label, "main")
-    return _reliability(curves.isotonic, "main")
+        curve = curves.worst_class
+    elif curve.band is None:  # of clusters bins alone have bands
+        curve = curves.top_label if curves.top_label.band is not None else curve
+    drawn, room = picture(curve), (0.5, 1.0, 0.05, 0.26)
+    if curve.target is None:  # the page's own heading says it
+        drawn, room = dataclasses.replace(drawn, title=""), (0.5, 1.0, 0.05, 0.06)
+    return report_figure(drawn, _reliability_title(curve), "main", size=(4.4, 3.8), margins=room)
 
 
 def class_figures(evaluation: Evaluation) -> tuple[str, tuple[ReportFigure, ...]]:
@@ -238,13 +241,6 @@ def _reliability_title(curve: CorpCurve | ReliabilityCurve) -> str:
     if curve.target is None:
         return "Confidence against accuracy"
     return f"{capital(curve.name)}: predicted probability against frequency"
-
-
-def _reliability(curve: CorpCurve | ReliabilityCurve, anchor: str) -> ReportFigure:
-    drawn, room = picture(curve), (0.5, 1.0, 0.05, 0.26)
-    if curve.target is None:  # the page's own heading says it
-        drawn, room = dataclasses.replace(drawn, title=""), (0.5, 1.0, 0.05, 0.06)
-    return report_figure(drawn, _reliability_title(curve), anchor, size=(4.4, 3.8), margins=room)
 
 
 _SOURCE_KEYS = frozenset({"path", "digest", "dropped", "notes", "command", "call"})

@@ -72,15 +72,13 @@ def real_section(parts: RealParts, evaluation: Evaluation) -> Section:
             "p": [curve.pvalue for curve in curves],
         }
     )
-    figures: tuple[ReportFigure, ...] = ()
+    figures = []
     if parts.coverage is not None:
-        coverage = picture(parts.coverage)
-        figures = (report_figure(coverage, "Stated against observed coverage", "coverage", size=(4.4, 3.8)),)
+        figures.append((picture(parts.coverage), "Stated against observed coverage", "coverage"))
     if parts.spread is not None and parts.spread.stated.size > 1:
-        spread = picture(parts.spread)
-        figures += (report_figure(spread, "Stated spread against errors", "stated-spread", size=(4.4, 3.8)),)
+        figures.append((picture(parts.spread), "Stated spread against errors", "stated-spread"))
         scores = picture(parts.spread, "z")
-        figures += (report_figure(scores, scores.title, "z-scores", size=(4.4, 3.8)),)
+        figures.append((scores, scores.title, "z-scores"))
     left = [_NAMES[curve.name] for curve in curves if curve.rejects(1.0 - curve.coverage)]
     finding = "The shares of labels stay inside the envelope of the hypothesis at all levels."
     if left:
@@ -92,7 +90,7 @@ def real_section(parts: RealParts, evaluation: Evaluation) -> Section:
         title="Are the labels where the predicted distributions say?",
         finding=finding,
         tables=(("Curves over all levels, each with one p-value; not adjusted for each other", table),),
-        figures=figures,
+        figures=tuple(report_figure(*figure, size=(4.4, 3.8)) for figure in figures),
         methods=(ENVELOPES,),
     )
 

@@ -168,7 +168,7 @@ def _of_weights(parts: CredalParts, level: float) -> dict[str, HypotestResult[We
 
 
 def _figures(parts: CredalParts, evaluation: Evaluation) -> list[ReportFigure]:
-    figures = []
+    figures, level = [], evaluation.settings["level"]
     if parts.validity.details.directions:
         points = picture(parts.validity, "witness", class_names=parts.classes)
         name, margins = "Where the witness points", (1.75, 0.85, 0.35, 0.3)
@@ -180,12 +180,11 @@ def _figures(parts: CredalParts, evaluation: Evaluation) -> list[ReportFigure]:
             f"sets-{name}",
             size=(4.4, 3.2),
         )
-        for name, test in _of_weights(parts, evaluation.settings["level"]).items()
+        for name, test in _of_weights(parts, level).items()
         if test.null_distribution is not None
     ]
     if parts.regions is None:
         return figures
-    level = evaluation.settings["level"]
     regions = picture(parts.regions, class_names=parts.classes, level=level)
     name = "Where the combination fails"
     margins = (3.4, 0.85, 0.1, 0.3)

@@ -283,7 +283,9 @@ class ChunkShape:
         """Return the shape of one chunk."""
         predictions = chunk.predictions
         k = predictions.n_classes if isinstance(predictions, ClassPredictions) else None
-        weights = getattr(predictions, "weights", None)
+        weights: Any = getattr(predictions, "weights", None)
+        if weights is not None:
+            weights = "by row" if weights.ndim == 2 else tuple(to_host(as_float64(weights)).tolist())
         return cls(
             type(predictions).__name__,
             k,
@@ -291,11 +293,7 @@ class ChunkShape:
             type(chunk.batch).__name__,
             chunk.classes,
             chunk.groups is not None,
-            None
-            if weights is None
-            else "by row"
-            if weights.ndim == 2
-            else tuple(to_host(as_float64(weights)).tolist()),
+            weights,
         )
 
     def __str__(self) -> str:
