@@ -199,7 +199,8 @@ def page(found: Sequence[Line], elsewhere: Mapping[str, str], first: int) -> str
     dangerous = sum(line.is_dangerous for line in found)
     counts = f"{dangerous} reject too often or hold too rarely, and {wrong - dangerous} the other way"
     summary = f"{len(found)} lines; {counts}."
-    return f"{INTRODUCTION.format(first=first)}\n{summary}\n\n{body}\n\nWithout rows of their own:\n\n{rest}\n"
+    introduction = INTRODUCTION.format(first=first)
+    return f"{introduction}\n{summary}\n\n{body}\n\nWithout rows of their own:\n\n{rest}\n"
 
 
 def _ordered(found: Sequence[Line]) -> list[Line]:
