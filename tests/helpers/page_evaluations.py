@@ -589,15 +589,15 @@ def _audit(audit: Any) -> Iterator[ShownTable]:
 
 
 def _ignorance(evaluation: cr.Evaluation) -> Iterator[ShownTable]:
-    coverage, repaired = evaluation.ignorance.found, evaluation.ignorance.repaired
+    ignorance, repaired = evaluation.ignorance.stated, evaluation.ignorance.repaired
     yield _estimates(
         "How ignorant it says that it is, and how ignorant labels show it to be",
         {
-            "stated ignorance: variance of the class probabilities": coverage.stated,
-            "supported by pairs of labels": coverage.supported,
-            "of that, a mean that is off": coverage.mean_part,
-            "stated, as a share of the uncertainty": coverage.stated_share,
-            "supported, as a share of the uncertainty": coverage.supported_share,
+            "stated ignorance: variance of the class probabilities": ignorance.stated,
+            "supported by pairs of labels": ignorance.supported,
+            "of that, a mean that is off": ignorance.mean_part,
+            "stated, as a share of the uncertainty": ignorance.stated_share,
+            "supported, as a share of the uncertainty": ignorance.supported_share,
         },
     )
     names = {
@@ -605,11 +605,11 @@ def _ignorance(evaluation: cr.Evaluation) -> Iterator[ShownTable]:
         "spread_score": "spread score (above 0: stated too narrow)",
         "local_spread_score": "spread score, given the prediction",
     }
-    tests = coverage.test.components
+    tests = ignorance.test.components
     after = [] if repaired is None else [repaired.test]
     last = ["all three together", "the mean, on one label per instance"]
     last += ["the first and the third, after the repair"] * len(after)
-    every = [*tests.values(), coverage.test, coverage.mean_test, *after]
+    every = [*tests.values(), ignorance.test, ignorance.mean_test, *after]
     nothing = [""] * len(last)
     yield table(
         "Tests of the spread and of the mean",
@@ -619,7 +619,7 @@ def _ignorance(evaluation: cr.Evaluation) -> Iterator[ShownTable]:
         ("p", [result.pvalue for result in every]),
         ("adjusted p", [one.deciding_pvalue for one in every]),
     )
-    bins = coverage.by_size
+    bins = ignorance.by_size
     ends = [end if end[0] == end[0] else "none" for end in pairs(bins.low, bins.high)]
     yield table(
         "Stated against supported ignorance",

@@ -370,9 +370,9 @@ def _parts(evaluation: cr.Evaluation) -> Iterator[Named]:
         if evaluation.predictions.kind != "Point":  # whose picture stands beside a question, without caption
             yield _pairs_of_raters(evaluation.raters.disagreement.bins)
     if evaluation.ignorance is not None:
-        found = evaluation.ignorance.found
-        few, many = found.labels
-        yield Named("ignorance", (f"{found.n} instances with {few} to {many} labels each",))
+        ignorance = evaluation.ignorance.stated
+        few, many = ignorance.labels
+        yield Named("ignorance", (f"{ignorance.n} instances with {few} to {many} labels each",))
     if evaluation.score is not None:
         yield from _score(evaluation.score.score)
     if evaluation.check is not None and evaluation.check.bayesian is not None:

@@ -32,7 +32,7 @@ class IgnoranceParts(Part):
 
     Attributes
     ----------
-    found : Ignorance
+    stated : Ignorance
         Stated against supported ignorance.
     repaired : Ignorance or None
         The same after `IgnoranceCalibration`, fitted on other folds; None if there is no conflict.
@@ -42,9 +42,9 @@ class IgnoranceParts(Part):
         The verdict at its share of the level.
     """
 
-    drawn_as = ("found",)
+    drawn_as = ("stated",)
 
-    found: Ignorance
+    stated: Ignorance
     repaired: Ignorance | None
     n_all: int
     word: Word
@@ -52,16 +52,16 @@ class IgnoranceParts(Part):
     @property
     def pvalue(self) -> float:
         """The p-value behind the verdict."""
-        return self.found.test.deciding_pvalue
+        return self.stated.test.deciding_pvalue
 
     def judged(self, level: float) -> IgnoranceParts:
         """Return the same with the verdict at a level."""
-        return dataclasses.replace(self, word=self.found.verdict(level))
+        return dataclasses.replace(self, word=self.stated.verdict(level))
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything in JSON-safe types, except replicates."""
         made = super().to_dict()
-        for name in ("found", "repaired"):
+        for name in ("stated", "repaired"):
             part: Ignorance | None = getattr(self, name)
             if part is not None:
                 tests = {"test": part.test.summary(), "mean_test": part.mean_test.summary()}
@@ -70,8 +70,8 @@ class IgnoranceParts(Part):
 
     def remarks(self, shared: Sequence[str]) -> tuple[str, ...]:
         """Return what was left out."""
-        notes = tuple(f"stated ignorance: {note}" for note in unsaid(self.found.notes, shared))
-        some = self.found.n + self.found.n_left_out
+        notes = tuple(f"stated ignorance: {note}" for note in unsaid(self.stated.notes, shared))
+        some = self.stated.n + self.stated.n_left_out
         if some < self.n_all:
             part = f"stated ignorance: {some} of {self.n_all} instances, drawn at random with the seed"
             notes = (*notes, part)

@@ -276,12 +276,12 @@ def _ignorance(work: Work) -> tuple[Finding, ...]:
     if part is None:
         return ()
     level = own_level("ignorance", work)
-    facts = part.found.facts(level) | {"repaired": None}
+    facts = part.stated.facts(level) | {"repaired": None}
     if part.repaired is not None:
         facts["repaired"] = part.repaired.facts(level)
         command = fit_command(work, "ignorance")
         facts |= {"command": command}
-    return (Finding("ignorance", part.found.verdict(level), "stated ignorance", facts),)
+    return (Finding("ignorance", part.stated.verdict(level), "stated ignorance", facts),)
 
 
 # ------------------------------------------------------------------------------------------- real values

@@ -234,7 +234,7 @@ IGNORANCE_METHOD = MethodNote(
 
 def ignorance_section(parts: IgnoranceParts, evaluation: Evaluation) -> Section:
     """Return the section about stated and supported ignorance."""
-    ignorance = parts.found
+    ignorance = parts.stated
     few, many = ignorance.labels
     labels = f"{few}" if few == many else f"{few} to {many}"
     numbers = {

@@ -500,7 +500,7 @@ def test_an_evaluation_asks_whether_ignorance_is_honest() -> None:
     assert answer.word == evaluation.ignorance.word == "conflict"
     assert "With a concentration fitted on other folds it says" in answer.sentence
     repaired = evaluation.ignorance.repaired
-    assert abs(repaired.gap.value) < 0.5 * abs(evaluation.ignorance.found.gap.value)
+    assert abs(repaired.gap.value) < 0.5 * abs(evaluation.ignorance.stated.gap.value)
     assert any("Repair the stated ignorance" in text for text, _ in evaluation.headline.steps)
     assert cr.evaluate(stated.mean(), counts, statistics=["brier"], n_resamples=199, rng=0).ignorance is None
 
@@ -540,8 +540,8 @@ def test_an_evaluation_in_chunks_judges_the_same_rows() -> None:
     )
     assert whole is not None
     assert chunks is not None
-    assert chunks.found.gap.value == pytest.approx(whole.found.gap.value, rel=1e-9)
-    assert chunks.found.test.pvalue == whole.found.test.pvalue
+    assert chunks.stated.gap.value == pytest.approx(whole.stated.gap.value, rel=1e-9)
+    assert chunks.stated.test.pvalue == whole.stated.test.pvalue
 
 
 def test_two_raters_leave_no_alpha_without_one_of_them() -> None:
