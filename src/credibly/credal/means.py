@@ -21,6 +21,7 @@ from credibly.predictions import Dataset, Dirichlet, Rows, as_rows
 from credibly.predictions.clusters import Clusters
 from credibly.predictions.labels import no_weight
 from credibly.predictions.passes import Sums, Task, on_host, one_pass
+from credibly.predictions.rows import weights_of_rows
 from credibly.results.estimates import Estimate
 
 Measure = Callable[..., Any]
@@ -149,8 +150,7 @@ class MeasuresTask(Task):
     def _by_cluster(self, chunk: Dataset, values: np.ndarray[Any, Any]) -> dict[str, Any]:
         """Return weights and weighted numbers of every cluster, (c,)."""
         assert self.clusters is not None
-        codes, weights = self.clusters.codes(chunk.clusters), chunk.checked_weights
-        weight = np.ones(len(values)) if weights is None else to_host(weights)[0]
+        codes, weight = self.clusters.codes(chunk.clusters), weights_of_rows(chunk)
         kept = np.where(weight > 0, values, 0.0)  # of weight zero, also what is infinite
         return {
             f"clusters {name}": np.bincount(codes, values, minlength=self.clusters.number)

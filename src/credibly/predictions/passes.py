@@ -10,6 +10,7 @@ import copy
 import dataclasses
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -96,7 +97,7 @@ def merged_leaves(
     """Add up what every work finds in the leaves of chunks; rounding grows with the log of their number."""
     leaf = leaf_rows(chunks.example)
     sums = RowSums(leaf, _added)
-    for spans in chunks.map(_Leafwise(tuple(works), leaf), progress):
+    for spans in chunks.map(partial(_in_leaves, works, leaf), progress):
         for span in spans:
             sums.push(span)
     return sums.total()
@@ -114,22 +115,18 @@ def leaf_rows(example: Dataset) -> int:
     return int(2 ** max(0, (elements // per_row).bit_length() - 1))
 
 
-@dataclasses.dataclass(frozen=True)
-class _Leafwise:
-    """Applies work to the leaves of a chunk and adds up what may be added."""
-
-    works: tuple[Callable[[Dataset], Sums], ...]
-    leaf: int
-
-    def __call__(self, chunk: Dataset) -> list[Span[tuple[Sums, ...]]]:
-        keep_freed_memory()
-        sums = RowSums(self.leaf, _added)
-        for rows in leaves(chunk.start, chunk.start + len(chunk.predictions), self.leaf):
-            rows_of_leaf = chunk.rows(rows)
-            part = dataclasses.replace(rows_of_leaf, predictions=remembering(rows_of_leaf.predictions))
-            sums_of_leaf = tuple(work(part).on_host() for work in self.works)
-            sums.push(Span(part.start, chunk.start + rows.stop, sums_of_leaf))
-        return sums.spans
+def _in_leaves(
+    works: Sequence[Callable[[Dataset], Sums]], leaf: int, chunk: Dataset
+) -> list[Span[tuple[Sums, ...]]]:
+    """Apply work to the leaves of a chunk and add up what may be added."""
+    keep_freed_memory()
+    sums = RowSums(leaf, _added)
+    for rows in leaves(chunk.start, chunk.start + len(chunk), leaf):
+        rows_of_leaf = chunk.rows(rows)
+        part = dataclasses.replace(rows_of_leaf, predictions=remembering(rows_of_leaf.predictions))
+        sums_of_leaf = tuple(work(part).on_host() for work in works)
+        sums.push(Span(part.start, chunk.start + rows.stop, sums_of_leaf))
+    return sums.spans
 
 
 def remembering(predictions: Predictions) -> Predictions:

@@ -83,8 +83,12 @@ class _Without:
 
 def _others(whole: Any, member: int, array: Array, axis: int = 1) -> Array:
     """Return the parts of an array, along the axis of the members, that are not the member's."""
-    kept = [at for at in range(whole.n_members) if at != member]
-    return namespace(array).take(array, like(np.array(kept), array), axis=axis)
+    return of_members(array, [at for at in range(whole.n_members) if at != member], axis)
+
+
+def of_members(array: Array, members: list[int], axis: int = 1) -> Array:
+    """Return the parts of an array, along the axis of the members, of some of them."""
+    return namespace(array).take(array, like(np.array(members), array), axis=axis)
 
 
 class WithoutMember(_Without, Ensemble):

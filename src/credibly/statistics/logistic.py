@@ -16,6 +16,7 @@ import numpy as np
 from credibly._arrays.errors import InputError, UnsupportedError
 from credibly._arrays.namespace import HostArray, to_host
 from credibly._arrays.standard_errors import cluster_error
+from credibly._arrays.sums import sums_of_rows
 from credibly.predictions import ClassPredictions, as_rows
 from credibly.predictions.given import require_one_label
 from credibly.results.base import Result
@@ -177,9 +178,8 @@ class _Fit:
 
 def _by_cluster(values: HostArray, codes: HostArray) -> HostArray:
     """Sum values (n, ...) over the rows of every cluster, (c, ...)."""
-    flat = values.reshape(len(values), -1)
-    sums = np.stack([np.bincount(codes, column) for column in flat.T], axis=1)
-    return np.asarray(sums.reshape(-1, *values.shape[1:]))
+    sums = sums_of_rows(values.reshape(len(values), -1).T, codes, int(codes.max()) + 1)
+    return sums.T.reshape(-1, *values.shape[1:])
 
 
 def _fitted(design: HostArray, y: HostArray, offset: HostArray) -> _Fit:

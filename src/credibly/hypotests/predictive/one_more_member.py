@@ -51,7 +51,7 @@ from credibly.predictions import Dataset, Dirichlet, Ensemble, Gaussian, Predict
 from credibly.predictions.ensemble import normalised
 from credibly.predictions.passes import remembering
 from credibly.predictions.regression import normal_level
-from credibly.predictions.without_member import WithoutDraws, WithoutMember, WithoutNormal
+from credibly.predictions.without_member import WithoutDraws, WithoutMember, WithoutNormal, of_members
 from credibly.statistics.coverage import IntervalCoverage, QuantileCalibrationError
 
 FEW_MEMBERS = 39
@@ -152,15 +152,13 @@ def _others(predictions: Predictions, member: int) -> Predictions:
 
 def _of_members(predictions: Predictions, members: list[int]) -> Predictions:
     """Return the same predictions by some of their members."""
-
-    def kept(array: Array, axis: int) -> Array:
-        return namespace(array).take(array, like(np.array(members), array), axis=axis)
-
-    arrays = {name: kept(array, 1) for name, array in predictions.row_arrays().items()}
+    arrays = {name: of_members(array, members) for name, array in predictions.row_arrays().items()}
     others = predictions.replace_rows(**arrays)
     weights = getattr(predictions, "weights", None)
     if weights is not None:
-        others._set(weights=None if len(members) == 1 else normalised(kept(as_float64(weights), 0)))
+        others._set(
+            weights=None if len(members) == 1 else normalised(of_members(as_float64(weights), members, 0))
+        )
     if predictions.memo is not None:
         others._set(memo={})
     return others
