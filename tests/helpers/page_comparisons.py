@@ -30,7 +30,7 @@ SETTINGS = (*SCORE_SETTINGS, "n_resamples", "level")
 
 def comparison_tables(comparison: cr.Comparison) -> Iterator[ShownTable]:
     """Return all tables that the page of a comparison must have, but for lines over trade-offs."""
-    order = comparison.places["log_loss"].names
+    order = comparison.standings["log_loss"].names
     averaged = any(model.kind != "Point" for model in comparison.models.values())
     mean = ". Sets and ensembles are measured by their mean prediction" if averaged else ""
     yield table(
@@ -205,7 +205,7 @@ def _settings(comparison: Any) -> ShownTable:
 
 def _leading(comparison: cr.Comparison, name: str, model: str) -> str:
     """Write one number of one model: value and interval in its unit, and how far behind the best it is."""
-    estimate, places = comparison.estimates[model][name], comparison.places[name]
+    estimate, places = comparison.estimates[model][name], comparison.standings[name]
     value, at = estimate.value, places.names.index(model)
     shown = {"accuracy": percent(value), "log_loss": f"{value:.3f}"}.get(name)
     if shown is None:

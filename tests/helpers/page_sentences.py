@@ -634,7 +634,7 @@ def comparison_faults(page: ShownPage, comparison: Any) -> list[str]:
 
 def _compared(comparison: cr.Comparison) -> Iterator[Named]:
     gaps = {}
-    for model in comparison.places["log_loss"].names:
+    for model in comparison.standings["log_loss"].names:
         gap = comparison.estimates[model]["confidence_gap"].value
         gaps[model] = f"{model} {points(gap)} points too {'sure' if gap > 0 else 'unsure'}"
     yield Named("picture", tuple(gaps.values()))

@@ -123,7 +123,7 @@ def _print(comparison: Comparison, output: Output, out: Path | None) -> None:
             output.table(_leading(comparison))
             output.table(_errors(comparison))
         if comparison.by_scores or comparison.has_imprecision:
-            output.table(_places(comparison))
+            output.table(_standings(comparison))
         output.pairs((task, str(advice)) for task, advice in comparison.recommendations.items())
     output.notes([*map(with_flags, comparison.findings), *comparison_remarks(comparison)])
     if out is not None:
@@ -151,7 +151,7 @@ def _beside(value: str, interval: str) -> str:
     return f"{value} ({interval})" if interval else value
 
 
-def _places(comparison: Comparison) -> TextTable:
+def _standings(comparison: Comparison) -> TextTable:
     """Return the places by every criterion as a person reads them, each difference with its interval."""
     rows: list[tuple[Cell, ...]] = []
     for standing in comparison.ranking.standings:

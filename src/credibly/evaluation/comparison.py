@@ -125,7 +125,7 @@ class Comparison(Reported):
     calibration : mapping of str to ModelCalibration
         What is wrong with every model and what repairs it, and its calibration errors beside what chance
         would give.
-    places : mapping of str to Standing
+    standings : mapping of str to Standing
         The models by accuracy, by log loss and by the size of the calibration gap, with ties; empty if they
         are ranked by proper scores, and so are the next two.
     curves : mapping of str to CorpCurve
@@ -152,7 +152,7 @@ class Comparison(Reported):
     settings: Mapping[str, Any]
     source: Mapping[str, Any]
     calibration: Mapping[str, ModelCalibration]
-    places: Mapping[str, Standing] = dataclasses.field(default_factory=dict)
+    standings: Mapping[str, Standing] = dataclasses.field(default_factory=dict)
     curves: Mapping[str, CorpCurve] = dataclasses.field(default_factory=dict)
     differences: tuple[CalibrationDifference, ...] = ()
 
@@ -185,12 +185,12 @@ class Comparison(Reported):
         dict
             For every model, the smallest log loss first, its numbers by the heading of their column.
         """
-        first = next(iter(self.places.values()), None)
-        order = () if first is None else self.places.get("log_loss", first).names
+        first = next(iter(self.standings.values()), None)
+        order = () if first is None else self.standings.get("log_loss", first).names
         return {
             model: {
                 COLUMNS[name]: leading_number(name, self.estimates[model][name], model, standing)
-                for name, standing in self.places.items()
+                for name, standing in self.standings.items()
             }
             for model in order
         }
@@ -382,7 +382,7 @@ def _over_tradeoffs(
         curves[name] = corp_curve(*part.arguments, target=1 if event else "top_label", level=None)
         tell("estimates", done, len(matched))
     codes = next(iter(matched.values())).cluster_codes()
-    order = _places(estimates, np.stack(means, axis=2), codes, ranking, seed, tell)
+    order = _standings(estimates, np.stack(means, axis=2), codes, ranking, seed, tell)
     seen, errors = rows_of_models(matched), calibration_errors(n_classes, n_bins)
     calibration = _calibration(seen, errors, seed, tell)
     apart = differences(seen, errors, order["log_loss"].names[0], ranking.level)
@@ -394,7 +394,7 @@ def _over_tradeoffs(
     return {
         "settings": settings,
         "estimates": estimates,
-        "places": order,
+        "standings": order,
         "curves": curves,
         "recommendations": {task: lines.recommend(abstention=may) for task, may in tasks.items()},
         "calibration": calibration,
@@ -446,7 +446,7 @@ def _contributions(statistics: tuple[Statistic, ...], data: Dataset) -> HostArra
     return np.stack(columns, axis=1)
 
 
-def _places(
+def _standings(
     estimates: Mapping[str, Mapping[str, Estimate]],
     values: HostArray,
     codes: HostArray | None,

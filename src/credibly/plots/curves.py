@@ -378,7 +378,7 @@ def model_curves(comparison: Any, most: int = 8) -> Picture:
     """
     require_positive("`most`", most, "Use 8.")
     leading = list(comparison.leading())
-    gap = "event_gap" if "event_gap" in comparison.places else "confidence_gap"
+    gap = "event_gap" if "event_gap" in comparison.standings else "confidence_gap"
     heading, stated, observed, what = _GAPS[gap]
     drawn = leading[:most]
     gaps = [f"{name} {in_units(gap, comparison.estimates[name][gap].value)}" for name in drawn]

@@ -86,14 +86,16 @@ def ranked(comparison: Comparison, tradeoff: float) -> list[dict[str, Any]]:
 
 def standings(comparison: Comparison) -> list[tuple[str, Table]]:
     """Return places, and differences to the first with their intervals, by every criterion."""
-    return [(_caption(standing.criterion), _places(standing)) for standing in comparison.ranking.standings]
+    return [
+        (_caption(standing.criterion), _standing_table(standing)) for standing in comparison.ranking.standings
+    ]
 
 
 def _caption(criterion: str | float) -> str:
     return title(criterion) if isinstance(criterion, str) else f"Trade-off {criterion:g}"
 
 
-def _places(standing: Any) -> Table:
+def _standing_table(standing: Any) -> Table:
     """Return one order of the models, with places and differences to the first."""
     distances = ["", *["not known: a mean is infinite, or there is one instance"] * (len(standing.names) - 1)]
     for at, name in enumerate(standing.names):
@@ -237,7 +239,7 @@ def _over_tradeoffs(comparison: Comparison) -> dict[str, Any]:
         "name": "comparison.html",
         "scripts": WITH_SLIDER if sets else SCRIPTS,
         "facts": facts(comparison),
-        "event": "event_gap" in comparison.places,
+        "event": "event_gap" in comparison.standings,
         "errors": calibration_table(comparison),
         "leading": comparison.leading(),
         "averaged": [name for name, model in comparison.models.items() if model.kind != "Point"],

@@ -103,7 +103,7 @@ def test_gaps_are_compared_by_their_size() -> None:
         return np.tile([share, 1 - share], (1000, 1))
 
     comparison = cr.compare({"rarely": says(0.89), "often": says(0.75)}, labels, n_resamples=200)
-    order = comparison.places["event_gap"]
+    order = comparison.standings["event_gap"]
     assert order.names == ("often", "rarely")
     np.testing.assert_allclose(order.scores, [0.05, -0.09])
     np.testing.assert_allclose(order.differences, [0.0, 0.04], atol=1e-12)
@@ -220,7 +220,7 @@ def test_places_of_accuracy_are_paired() -> None:
     good, worse = (np.tile([0.7, 0.3], (2000, 1)) for _ in range(2))
     good[:200], worse[:230] = [0.3, 0.7], [0.3, 0.7]
     comparison = cr.compare({"worse": worse, "good": good}, labels, n_resamples=300)
-    order = comparison.places["accuracy"]
+    order = comparison.standings["accuracy"]
     assert order.names == ("good", "worse")
     assert order.tied_with_first == ()
     assert (
@@ -240,11 +240,11 @@ def test_places_draw_clusters_whole() -> None:
     models = {"truth": truth, "other": 0.5 * truth + 0.5 * rng.dirichlet(np.ones(3), size=300)}
     twice = {name: np.repeat(model, 2, axis=0) for name, model in models.items()}
     settings = {"n_resamples": 400, "rng": 0}
-    single = cr.compare(models, labels, **settings).places["log_loss"]
+    single = cr.compare(models, labels, **settings).standings["log_loss"]
     together = cr.compare(
         twice, np.repeat(labels, 2), clusters=np.repeat(np.arange(300), 2), **settings
-    ).places["log_loss"]
-    apart = cr.compare(twice, np.repeat(labels, 2), **settings).places["log_loss"]
+    ).standings["log_loss"]
+    apart = cr.compare(twice, np.repeat(labels, 2), **settings).standings["log_loss"]
     widths = [float(np.diff(one.intervals[1])[0]) for one in (single, together, apart)]
     assert widths[1] == pytest.approx(widths[0], rel=0.15)
     assert widths[2] == pytest.approx(widths[0] / np.sqrt(2), rel=0.15)

@@ -149,7 +149,7 @@ def test_the_page_leads_with_accuracy_log_loss_and_gap(page: str, comparison: cr
     assert first == comparison.findings[0].replace(" %", "\N{NO-BREAK SPACE}%")
     table = page.partition('<table class="leading">')[2].partition("</table>")[0]
     rows = re.findall(r'<th scope="row"[^>]*>(.*?)</th>(.*?)</tr>', table)
-    assert [name for name, _ in rows] == list(comparison.places["log_loss"].names)
+    assert [name for name, _ in rows] == list(comparison.standings["log_loss"].names)
     for name, cells in rows:
         estimate = comparison.estimates[name]["accuracy"]
         low, high = estimate.interval()

@@ -74,10 +74,10 @@ def test_models_in_chunks_are_joined_by_their_ids(tmp_path: Path) -> None:
     # paired by position the labels would agree as well, and the interval of the difference be much wider
     for name in ("log_loss", "accuracy"):
         np.testing.assert_allclose(
-            comparison.places[name].differences, expected.places[name].differences, atol=1e-12
+            comparison.standings[name].differences, expected.standings[name].differences, atol=1e-12
         )
-        width = np.diff(comparison.places[name].intervals[1])
-        assert width == pytest.approx(np.diff(expected.places[name].intervals[1]), rel=0.3)
+        width = np.diff(comparison.standings[name].intervals[1])
+        assert width == pytest.approx(np.diff(expected.standings[name].intervals[1]), rel=0.3)
     assert any(
         "joined with those of the first model by their ids" in note
         for note in comparison.warnings + comparison.notes
