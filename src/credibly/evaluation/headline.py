@@ -139,6 +139,7 @@ def fault_finding(diagnosis: Diagnosis, classes: Sequence[str], margin: float) -
             "remedy": "repair"
             if is_clear and diagnosis.effect.remains is not None
             else "repair without a size",
+            "method": repair.method,
             "repair": repair.description if repair.method not in WITHOUT_NUMBERS else named,
             "gain": repair.gain,
             "error": 2.0 * repair.stderr,

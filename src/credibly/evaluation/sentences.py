@@ -259,6 +259,9 @@ REPAIRS = {
 }
 """What repairs are called in sentences."""
 
+OF_PARTS = ("order", "linear", "shift+scale", "linear+scale", "spread")
+"""Repairs that are fitted as several things, so that sentences speak of them in the plural."""
+
 
 def repair_name(facts: Facts) -> str:
     """Return what a repair does, and for which groups apart."""
@@ -462,7 +465,8 @@ CASES: dict[str, Written] = {
 
 
 def _repair_leaves(facts: Facts) -> str:
-    return f"{capital(facts['repair'])}, fitted on other folds, leaves {rest_of(facts)}."
+    leaves = "leave" if facts["method"] in OF_PARTS else "leaves"
+    return f"{capital(facts['repair'])}, fitted on other folds, {leaves} {rest_of(facts)}."
 
 
 def _more_labels(facts: Facts) -> str:
@@ -474,7 +478,8 @@ def _more_labels(facts: Facts) -> str:
 
 def _repair_gains(facts: Facts) -> str:
     gain = f"{shown(facts['gain'])} (± {shown(facts['error'])})"
-    return f"{capital(facts['repair'])}, fitted on other folds, lowers the held-out loss by {gain}."
+    lowers = "lower" if facts["method"] in OF_PARTS else "lowers"
+    return f"{capital(facts['repair'])}, fitted on other folds, {lowers} the held-out loss by {gain}."
 
 
 REMEDIES: dict[str, Callable[[Facts], str]] = {

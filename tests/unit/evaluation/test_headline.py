@@ -159,6 +159,16 @@ def test_a_bias_is_repaired_by_a_shift() -> None:
     assert headline.steps[0][1] == 'cr.recalibration_report(predictions, labels, ["shift"])'
 
 
+def test_a_repair_of_several_parts_has_a_plural() -> None:
+    rng = np.random.default_rng(3)
+    mean = rng.normal(size=1500)
+    labels = mean + 0.8 + 1.6 * rng.normal(size=1500)
+    headline = cr.evaluate(cr.Gaussian(mean, np.ones(1500)), labels, n_resamples=199).headline
+    assert re.fullmatch(
+        r"A shift of [\d.]+ and a scale of [\d.]+, fitted on other folds, leave .*", headline.remedy
+    )
+
+
 def test_a_bias_of_single_draws_has_a_remedy() -> None:
     """They have no spread to scale."""
     rng = np.random.default_rng(0)
