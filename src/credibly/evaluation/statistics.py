@@ -293,16 +293,13 @@ def _is_drawable(statistic: Statistic, rows: Rows, work: Work) -> bool:
             require_drawable(rows.example.predictions, [statistic])
         else:  # two rows tell
             few = work.single.example.rows(slice(0, min(2, len(rows.example))))
-            bound, labels = bound_in_clusters(_inner(statistic).bind, few, (0, 0))
+            whole = statistic.inner if isinstance(statistic, Subsampled) else statistic
+            bound, labels = bound_in_clusters(whole.bind, few, (0, 0))
             bound.wild_sums(labels, np.arange(len(few)), len(few))
     except UnsupportedError as error:
         work.leave_out(f"test of {statistic.name}", error, "it")
         return False
     return True
-
-
-def _inner(statistic: Statistic) -> Statistic:
-    return statistic.inner if isinstance(statistic, Subsampled) else statistic
 
 
 ESTIMATES = Stage("estimates", _estimates)

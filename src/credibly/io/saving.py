@@ -123,8 +123,9 @@ def save(
     require_target(path, overwrite=overwrite)
     target = Path(path)
     form = target.suffix.lower()
-    if form == ".npy" and labels is not None:
-        require_writable(labels_beside(target), overwrite=overwrite)
+    beside = [labels_beside(target)] if form == ".npy" and labels is not None else []
+    for path_of_labels in beside:
+        require_writable(path_of_labels, overwrite=overwrite)
     content = content_of(as_predictions(predictions))
     counted = isinstance(labels, LabelCounts)
     attributes = _attributes(groups)
@@ -148,16 +149,13 @@ def save(
     if form in _TABLES and content.classes is not None and "y" in content.arrays:
         content.arrays["y"] = np.array(content.classes)[to_host(read.batch.values[0])]
     content.arrays |= attributes
-    if form == ".npy" and labels is not None:
-        with atomic_files(target, labels_beside(target), overwrite=overwrite) as (file, second):
-            _write_npy(content, file, str(path))
-            _write_npy_labels(content, second, str(path))
-    else:
-        with atomic_files(target, overwrite=overwrite) as (file,):
-            try:
-                _WRITERS[form](content, file, str(path))
-            except UnicodeEncodeError:
-                _refuse(str(path), "no place for letters outside Unicode, such as half a surrogate pair")
+    with atomic_files(target, *beside, overwrite=overwrite) as (file, *files_beside):
+        try:
+            _WRITERS[form](content, file, str(path))
+        except UnicodeEncodeError:
+            _refuse(str(path), "no place for letters outside Unicode, such as half a surrogate pair")
+        for file_of_labels in files_beside:
+            _write_npy_labels(content, file_of_labels, str(path))
     return target
 
 
