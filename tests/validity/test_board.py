@@ -131,20 +131,21 @@ def test_verdicts_follow_from_binomial_bounds(found: report.Line, verdict: str) 
 
 
 def test_the_page_marks_what_is_wrong_and_counts_refusals() -> None:
-    found = [line("null", [0.001] * 100), line("interval", [1.0] * 95 + [0.0] * 5 + [np.nan] * 9)]
-    page = report.page(found, ELSEWHERE)
+    lines = [line("null", [0.001] * 100), line("interval", [1.0] * 95 + [0.0] * 5 + [np.nan] * 9)]
+    page = report.page(lines, ELSEWHERE, 300)
+    assert "The seeds of a world are 300 and those that follow." in " ".join(page.split())
     assert "| `calibration_test` | 1 | 2 | **1.000** |  | 0.950 | size too large at 0.01 |" in page
     assert "2 lines; 1 reject too often or hold too rarely, and 0 the other way." in page
     assert "`evaluate`" in page
-    heading, tested, held = report.table(found).splitlines()
+    heading, tested, held = report.table(lines).splitlines()
     assert heading == ",".join(report.COLUMNS)
     assert tested == "calibration_test,a setting,a world,1.000,1.000,1.000,,,,100,0.5,size too large at 0.01"
     assert held == "calibration_test,a setting,a world,,,,,0.950,9,109,0.5,"
 
 
 def test_a_row_of_the_page_has_the_range_of_its_lines() -> None:
-    found = [line("null", [0.04] * bad + [0.5] * (100 - bad)) for bad in (2, 4, 8)]
-    assert "| `calibration_test` | 1 | 3 | 0.040 (0.020 to 0.080) |  |  |" in report.page(found, {})
+    lines = [line("null", [0.04] * bad + [0.5] * (100 - bad)) for bad in (2, 4, 8)]
+    assert "| `calibration_test` | 1 | 3 | 0.040 (0.020 to 0.080) |  |  |" in report.page(lines, {}, 0)
 
 
 def test_tasks_of_a_row_are_joined_in_the_order_of_their_seeds() -> None:
