@@ -64,7 +64,7 @@ def evaluate_file(typed: Typed, output: Output) -> None:
         n = evaluation.predictions.n
         words = [crps_in_words(parts, n)] if isinstance(parts, CrpsDecomposition) else []
         output.notes([*([] if output.terminal else _misread(evaluation)), *words, *remarks(evaluation)])
-    leave(typed.fail_on, gated(evaluation, typed), shown=is_shown(evaluation))
+    leave(typed.fail_on, words_at_gate(evaluation, typed), shown=is_shown(evaluation))
 
 
 def run(data: Rows, typed: Typed, output: Output, files: Sequence[str] = (), **settled: Any) -> Evaluation:
@@ -151,7 +151,7 @@ def margin_of(data: Rows, typed: Typed) -> float:
     return float(relative * stated_events(data))
 
 
-def gated(evaluation: Evaluation, typed: Typed) -> list[str]:
+def words_at_gate(evaluation: Evaluation, typed: Typed) -> list[str]:
     """Return the verdicts that a gate looks at: without those that the typed margin allows.
 
     A fault of shares that is not shown to be beyond the margin is no conflict; for `not-shown` it is one

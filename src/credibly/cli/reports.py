@@ -9,7 +9,7 @@ from typing import Any
 from credibly._arrays.errors import InputError
 from credibly.calls.options import BY, DRAWS, FAIL_ON, MARGIN, RECALIBRATE, RELATIVE_MARGIN, STATISTIC
 from credibly.cli.comparing import comparison_remarks, require_place, run_comparison
-from credibly.cli.numbers import gated, is_shown, leave, remarks, require_gate, run
+from credibly.cli.numbers import is_shown, leave, remarks, require_gate, run, words_at_gate
 from credibly.cli.output import Output
 from credibly.cli.reading import Typed, opened
 from credibly.evaluation import Evaluation
@@ -46,7 +46,7 @@ def report_files(typed: Typed, output: Output) -> None:
     with opened(file, typed, output) as data:
         evaluation = run(data, typed, output, files, out=str(target))
     _write(evaluation, target, typed.overwrite, output)
-    leave(typed.fail_on, gated(evaluation, typed), shown=is_shown(evaluation))
+    leave(typed.fail_on, words_at_gate(evaluation, typed), shown=is_shown(evaluation))
 
 
 def demo(typed: Typed, output: Output) -> None:

@@ -79,7 +79,7 @@ def kind_of_lone(content: Content, options: ReadOptions) -> str:
     shape = described({name: array})
     rule = remedy = ""
     if kind in (None, "probs") and _is_score(array):
-        content.arrays["probs"] = both_columns(content.arrays.pop(name), content, content.arrays.get("y"))
+        content.arrays["probs"] = columns_of_event(content.arrays.pop(name), content, content.arrays.get("y"))
         content.lone = None
         return "probs"
     if array.dtype.kind not in "fiub":
@@ -241,7 +241,7 @@ _CLASS_0 = ("0", "neg", "negative", "no", "false")
 """What a column of the class that everybody counts as 0 is named after."""
 
 
-def both_columns(scores: Array, content: Content, labels: Array | None) -> Array:
+def columns_of_event(scores: Array, content: Content, labels: Array | None) -> Array:
     """Return probabilities of class 1 as two columns; labels that are two names need an order."""
     column = scores if scores.ndim == 1 else scores[:, 0] if scores.shape[1:] == (1,) else scores
     if column.ndim != 1:

@@ -15,7 +15,7 @@ from credibly._arrays.errors import InputError, Remedy, require
 from credibly._arrays.namespace import Array
 from credibly.io.column_names import listed_names
 from credibly.io.columns import CLASS_EACH
-from credibly.io.nameless import ENDS, both_columns, find_lone, kind_of_lone, needs, split_label_column
+from credibly.io.nameless import ENDS, columns_of_event, find_lone, kind_of_lone, needs, split_label_column
 from credibly.io.roles import (
     BESIDE,
     FIELDS,
@@ -73,7 +73,7 @@ def _turn_into_roles(content: Content, options: ReadOptions, labels: dict[str, A
         content.note(f"not used: {described({'score': arrays.pop('score')})}")
     if "score" in arrays:
         observed = labels if labels is not None else arrays
-        arrays["probs"] = both_columns(arrays.pop("score"), content, observed.get("y"))
+        arrays["probs"] = columns_of_event(arrays.pop("score"), content, observed.get("y"))
     if options.claimed is not None or "claimed" in arrays:
         _split_ends(content)
     one_value = [name for name in ("lower", "upper") if name in arrays and arrays[name].ndim == 1]
