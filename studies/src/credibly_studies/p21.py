@@ -15,7 +15,7 @@ from credibly._arrays.namespace import HostArray, as_float64, is_array, to_host
 from credibly._arrays.philox import as_seed, takes_rng
 from credibly.evaluation import shown
 from credibly.hypotests import predictive_check as library_check
-from credibly.hypotests.calibration.pit import checked_rows
+from credibly.hypotests.calibration.pit import rows_with_labels
 from credibly.hypotests.predictive.outcomes import has_members
 from credibly.plots import Picture, draws, mark
 from credibly.plots.drawing import BLUE, ORANGE, SKY, VERMILION, Style
@@ -335,7 +335,7 @@ def observation_check(predictions: Any, labels: Any = None, *, instance: int = 0
     >>> round(observation_check(cr.Gaussian([0.0], [1.0]), [2.0]).pvalue, 4)
     0.0455
     """
-    rows = checked_rows(predictions, labels, "`observation_check`")
+    rows = rows_with_labels(predictions, labels, "`observation_check`")
     at = require_integer(instance, "instance", 0)
     if at >= rows.n:
         raise InputError(

@@ -177,7 +177,7 @@ def pit_test(
     >>> cr.pit_test(predictions, rng.normal(size=200), rng=0).pvalue
     0.001
     """
-    rows = _rows_with_labels(predictions, labels, "`pit_test`", clusters, blocks, classes=True)
+    rows = rows_with_labels(predictions, labels, "`pit_test`", clusters, blocks, classes=True)
     drawn = (level, n_resamples, as_seed(rng), as_progress(progress))
     return answered(asking_shares("pit", rows, *drawn, levels=levels, hypothesis=hypothesis))
 
@@ -243,7 +243,7 @@ def coverage_curve(
     >>> round(float(curve.levels[-1]), 2), round(float(curve.observed[-1]), 2)
     (0.9, 0.64)
     """
-    rows = _rows_with_labels(predictions, labels, "`coverage_curve`", clusters, blocks)
+    rows = rows_with_labels(predictions, labels, "`coverage_curve`", clusters, blocks)
     drawn = (level, n_resamples, as_seed(rng), as_progress(progress))
     return answered(asking_shares("coverage", rows, *drawn, levels=levels, hypothesis=hypothesis))
 
@@ -325,7 +325,7 @@ _SHARES: dict[str, tuple[Callable[..., Linear], int]] = {
 """What binds the shares of a curve, and how many levels it has by default."""
 
 
-def _rows_with_labels(
+def rows_with_labels(
     predictions: Any,
     labels: Any,
     name: str,
