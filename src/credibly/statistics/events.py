@@ -29,6 +29,10 @@ from credibly.statistics.terms import Terms
 _IN_CACHE = 3 * 2**18  # entries up to which a product with an indicator beats adding up row by row
 _ROWS_PER_CELL = 2**10  # from which on hits are counted cell by cell
 _MANY_VECTORS = 32  # of labels, from which on it pays to find the cells that several terms have in common
+_MOST_ENTRIES = 2**21  # of a table of rows and classes, up to which hits are looked up in it, too
+
+Common = tuple["Events", dict[int, HostArray]]
+"""Events in finest cells, and for some of several terms, by their places, the cell that each lies in."""
 
 
 class Events(Terms):
@@ -46,7 +50,7 @@ class Events(Terms):
         With one event per row: the class that the label must be. Otherwise column c is "the label is c".
     """
 
-    of_parts: ClassVar[tuple[str, ...]] = ("_known", "ends", "_indicator", "_in_order", "shared", "_common")
+    of_parts: ClassVar[tuple[str, ...]] = ("_known", "ends", "_indicator", "_in_order", "_common")
 
     def __init__(
         self, chance: Array, cell: Array | None = None, n_cells: int = 1, event: Array | None = None
@@ -115,54 +119,28 @@ class Events(Terms):
         """Whether a kernel counts events."""
         return label_kernels.usable(self.reference)
 
-    @cached_property
+    @property
     def shared(self) -> Hashable:
-        """Equal for the same events of rows on the host, which one look at the labels counts."""
+        """Equal for events of rows on the host, which one look at the labels counts."""
         if self.part is not None or not is_numpy(self.chance) or (self.event is None and self.cell is None):
             return None
-        return Events, self.n, None if self.event is None else hash(to_host(self.event).tobytes())
+        return Events, self.n
 
     def observed_with(self, others: Sequence[Events], labels: Labels) -> list[Array]:
-        """Sum the events per cell of all, by counting in the cells they have in common."""
-        plain = isinstance(labels, Classes) and labels.weights is None and len(labels) >= _MANY_VECTORS
-        common = self._common_cells(others) if plain and others else None
-        if common is None:
+        """Sum the events per cell of all, by counting in the cells that they have in common."""
+        every = (self, *others)
+        if not isinstance(labels, Classes) or labels.weights is not None or len(labels) < _MANY_VECTORS:
             return super().observed_with(others, labels)
-        finest, cells = common
-        counts = finest.observed(labels)
-        return [
-            sums_of_rows(counts, cell, terms.n_cells)
-            for cell, terms in zip(cells, (self, *others), strict=True)
-        ]
-
-    def _common_cells(self, others: Sequence[Events]) -> tuple[Events, list[HostArray]] | None:
-        """Return these events in the finest cells, and the cell of each terms that these lie in.
-
-        None where nearly every row would have a cell of its own.
-        """
         known = self.__dict__.get("_common")
-        if known is None or known[0] != tuple(others):
-            known = self.__dict__["_common"] = tuple(others), self._refined((self, *others))
-        return known[1]
-
-    def _refined(self, every: Sequence[Events]) -> tuple[Events, list[HostArray]] | None:
-        cells = [np.zeros((self.n, 1), np.intp) if terms.cell is None else terms.cell for terms in every]
-        finest, number = np.zeros_like(cells[0]), 1
-        for terms, cell in zip(every, cells, strict=True):
-            pairs = finest * terms.n_cells + cell
-            present = np.flatnonzero(np.bincount(pairs.ravel()))
-            number = len(present)
-            rank = np.empty(present[-1] + 1, dtype=np.intp)
-            rank[present] = np.arange(number)
-            finest = rank[pairs]
-        if 2 * number > self.n:
-            return None
-        of_finest = []
-        for cell in cells:
-            place = np.empty(number, dtype=np.intp)
-            place[finest.ravel()] = np.broadcast_to(cell, finest.shape).ravel()
-            of_finest.append(place)
-        return Events(self.chance, finest, number, self.event), of_finest
+        if known is None or known[0] != every:
+            known = self.__dict__["_common"] = every, _in_common(every)
+        sums: dict[int, Array] = {}
+        for finest, cells in known[1]:
+            counts = finest.observed(labels)
+            for place, cell in cells.items():
+                size = every[place].n_cells
+                sums[place] = sums_of_rows(counts, cell, size + 1)[:, :size]
+        return [sums[place] if place in sums else terms.observed(labels) for place, terms in enumerate(every)]
 
     def added(self, labels: Labels) -> Array:
         """Return 1 where the event happened, or the share of raters who saw it, (b, n, m)."""
@@ -249,3 +227,52 @@ class Events(Terms):
             return sums_of_rows(hits, place, n_cells)
         # Whole numbers: single precision is exact and halves the cost.
         return np.asarray(hits.astype(np.float32) @ self._indicator, dtype=np.float64)
+
+
+def _in_common(every: Sequence[Events]) -> list[Common]:
+    """Return what counts for several terms at once; terms in none of it count for themselves."""
+    tables = [terms for terms in every if terms.event is None]
+    if tables and tables[0].chance.size <= _MOST_ENTRIES:
+        common = _refined(dict(enumerate(every)), tables[0])
+        if common is not None:
+            return [common]
+    alike: dict[Hashable, dict[int, Events]] = {}
+    for place, terms in enumerate(every):
+        event = None if terms.event is None else to_host(terms.event).tobytes()
+        alike.setdefault(event, {})[place] = terms
+    several = [group for group in alike.values() if len(group) > 1]
+    found = [_refined(group, next(iter(group.values()))) for group in several]
+    return [common for common in found if common is not None]
+
+
+def _refined(every: dict[int, Events], like: Events) -> Common | None:
+    """Return the events of `like` in the cells that no cell of all terms divides.
+
+    None where nearly every row would have a cell of its own.
+    """
+    cells = {place: _as_table(terms, like) for place, terms in every.items()}
+    finest, number = np.zeros(next(iter(cells.values())).shape, dtype=np.intp), 1
+    for place, cell in cells.items():
+        pairs = finest * (every[place].n_cells + 1) + cell
+        present = np.flatnonzero(np.bincount(pairs.ravel()))
+        number = len(present)
+        rank = np.empty(present[-1] + 1, dtype=np.intp)
+        rank[present] = np.arange(number)
+        finest = rank[pairs]
+    if 2 * number > like.n:
+        return None
+    of_finest = {}
+    for place, cell in cells.items():
+        of_finest[place] = np.empty(number, dtype=np.intp)
+        of_finest[place][finest.ravel()] = cell.ravel()
+    return Events(like.chance, finest, number, like.event), of_finest
+
+
+def _as_table(terms: Events, like: Events) -> HostArray:
+    """Return the cells as those of `like` are: a hit is a class in its cell, others are in one behind all."""
+    cell = np.zeros((terms.n, 1), dtype=np.intp) if terms.cell is None else terms.cell
+    if terms.event is None or like.event is not None:
+        return cell
+    table = np.full(like.chance.shape, terms.n_cells, dtype=np.intp)
+    np.put_along_axis(table, terms.event[:, None].astype(np.intp), cell, axis=1)
+    return table

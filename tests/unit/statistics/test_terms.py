@@ -153,14 +153,19 @@ def test_events_of_the_same_labels_are_counted_in_their_common_cells(monkeypatch
         Events(sure, np.digitize(sure, [0.5, 0.7]), 3, top.copy()),
         Events(sure, top.astype(np.intp), K, top),
     ]
-    for together in (classes, hits):
+    other = Events(PROBS[:, 0], by_mass[:, 0], 2, np.zeros(N, dtype=np.uint8))
+    every = [hits[0], classes[0], hits[1], other, classes[1], hits[2]]
+    for together in (classes, hits, every):
         assert len({terms.shared for terms in together}) == 1
         assert counted_together(together, labels, monkeypatch) == 1
-    assert classes[0].shared != hits[0].shared
-    assert hits[0].shared != Events(sure, event=1 - top % 2).shared
+    assert counted_together([hits[1], other, hits[2]], labels, monkeypatch) == 2  # of two events
     assert classes[0].split(PART, PARTS).shared is None
     weighted = Classes(labels.values, K, weights=rng.random((1, N)))
     assert counted_together(hits, weighted, monkeypatch) == 3
     assert counted_together(hits, Classes(labels.values[:3], K), monkeypatch) == 3
-    own = [Events(sure, np.arange(N), N, top), hits[1]]  # every row a cell of its own
-    assert counted_together(own, labels, monkeypatch) == 2
+    own = Events(sure, np.arange(N), N, top)  # every row a cell of its own
+    assert counted_together([own, hits[1]], labels, monkeypatch) == 2
+    assert counted_together([own, *classes], labels, monkeypatch) == 2
+    with monkeypatch.context() as patched:
+        patched.setattr(events, "_MOST_ENTRIES", 0)
+        assert counted_together([*hits, *classes[::-1]], labels, monkeypatch) == 2
