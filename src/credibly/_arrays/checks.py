@@ -62,10 +62,16 @@ def _differs(entry: Any) -> bool:
         return True
 
 
-def read_sequence(value: Any, name: str, ragged: tuple[str, str], refused: tuple[str, str]) -> HostArray:
-    """Return what NumPy makes of a sequence; rule and remedy of rows of several lengths, and of no array."""
+def read_sequence(
+    value: Any,
+    name: str,
+    ragged: tuple[str, str],
+    refused: tuple[str, str],
+    read: Callable[[Any], HostArray] = np.asanyarray,
+) -> HostArray:
+    """Return what `read` makes of a sequence; rule and remedy of rows of several lengths, and of no array."""
     try:
-        return np.asanyarray(value)
+        return read(value)
     except ValueError:
         raise InputTypeError(f"`{name}`", ragged[0], "got a ragged sequence", ragged[1]) from None
     except (TypeError, RuntimeError) as error:  # objects and sparse tensors may refuse

@@ -68,10 +68,8 @@ def as_names(values: Any, what: str) -> HostArray:
     are written alike.
     """
     rule, remedy = "must have one name per row", "Give every row one name"
-    if is_array(values):
-        array = to_host(values)
-    else:
-        array = read_sequence(values, what, (rule, f"{remedy}."), (rule, f"{remedy}, as a list or an array."))
+    ragged, refused = (rule, f"{remedy}."), (rule, f"{remedy}, as a list or an array.")
+    array = read_sequence(values, what, ragged, refused, to_host if is_array(values) else np.asanyarray)
     if np.ma.is_masked(array):
         missing, array = np.ma.getmaskarray(array), np.ma.getdata(array).astype(object)
         array[missing] = None
