@@ -156,6 +156,18 @@ def test_wrong_types_are_answered(settings: dict[str, Any], match: str) -> None:
         cr.evaluate(PROBS, LABELS, **settings)
 
 
+@pytest.mark.parametrize("argument", ["clusters", "groups"])
+@pytest.mark.parametrize("library", ["pandas", "torch"])
+def test_columns_and_tensors_in_rows_are_several_values(argument: str, library: str) -> None:
+    module = pytest.importorskip(library)
+    rows = np.empty(60, dtype=object)
+    rows[:] = [module.Series([1, 2]) if library == "pandas" else module.ones(2) for _ in range(60)]
+    with pytest.raises(
+        cr.InputTypeError, match=f"`{argument}` must have one name per row; got rows that hold"
+    ):
+        cr.evaluate(PROBS, LABELS, **{argument: rows})
+
+
 def _tensor() -> Any:
     return pytest.importorskip("torch").ones(2)
 

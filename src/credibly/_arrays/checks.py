@@ -50,7 +50,7 @@ def missing_entries(values: HostArray, *, blank: bool = False) -> HostArray:
     if values.dtype.kind != "O":
         return np.asarray(values != values)
     every = values.ravel().tolist()
-    missing = [entry is None or _differs(entry) or (blank and entry in ("", b"")) for entry in every]
+    missing = [entry is None or _differs(entry) or (blank and _is_blank(entry)) for entry in every]
     return np.array(missing, dtype=bool).reshape(values.shape)
 
 
@@ -60,6 +60,12 @@ def _differs(entry: Any) -> bool:
         return bool(entry != entry)
     except TypeError:  # pandas.NA refuses to be true or false
         return True
+    except (ValueError, RuntimeError):  # arrays and tensors do, which are refused elsewhere
+        return False
+
+
+def _is_blank(entry: Any) -> bool:
+    return isinstance(entry, (str, bytes)) and not entry
 
 
 def read_sequence(

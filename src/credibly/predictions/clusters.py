@@ -58,7 +58,7 @@ class Clusters:
         return (f"{self.levels.size} independent clusters were merged into {self.number}",)
 
 
-_SEVERAL = (list, tuple, dict, set, np.ndarray)
+_SEVERAL = (list, tuple, dict, set)
 
 
 def as_names(values: Any, what: str) -> HostArray:
@@ -76,7 +76,7 @@ def as_names(values: Any, what: str) -> HostArray:
     array = np.asarray(array)
     if array.dtype.kind in "SO" and any(isinstance(entry, bytes) for entry in array.flat):
         array = _decoded(array, what)
-    several = array.dtype == object and any(isinstance(entry, _SEVERAL) for entry in array.flat)
+    several = array.dtype == object and any(map(_is_several, array.flat))
     if several or array.dtype.kind == "V":
         raise InputTypeError(
             f"`{what}`",
@@ -96,6 +96,10 @@ def as_names(values: Any, what: str) -> HostArray:
                 "Convert them, for example with `.astype(str)`.",
             )
     return array
+
+
+def _is_several(entry: Any) -> bool:
+    return isinstance(entry, _SEVERAL) or getattr(entry, "ndim", 0) > 0  # a column or a tensor
 
 
 def _decoded(array: HostArray, what: str) -> HostArray:
