@@ -24,7 +24,7 @@ from credibly.diagnosis.reals import RealSubject
 from credibly.diagnosis.results import Diagnosis, Effect, RepairGain, Word
 from credibly.diagnosis.screen import screened
 from credibly.diagnosis.table import NONE
-from credibly.hypotests.calibration.lattice import Attribute, attributes_of
+from credibly.hypotests.calibration.lattice import Attribute, attributes_of, columns_of
 from credibly.hypotests.resampling.choices import are_drawn_labels, with_label_in_mean
 from credibly.hypotests.resampling.pvalues import require_resamples
 from credibly.predictions import (
@@ -129,9 +129,7 @@ def seen_rows(rows: Rows, groups: Any) -> tuple[Dataset, Any]:
     some = rows.take(places)
     if groups is None:
         return some, some.groups
-    if hasattr(groups, "items"):
-        return some, {name: np.asarray(values)[places] for name, values in groups.items()}
-    return some, np.asarray(groups)[places]
+    return some, {name: column[places] for name, column in columns_of(groups, rows.n).items()}
 
 
 def _require_enough(rows: Dataset) -> None:

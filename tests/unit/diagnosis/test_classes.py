@@ -220,6 +220,39 @@ def test_of_very_many_rows_evenly_spaced_ones_are_diagnosed(monkeypatch: pytest.
     assert cr.diagnose(probs, labels, groups=sites).n == 200
 
 
+@pytest.mark.parametrize(
+    ("groups", "match"),
+    [
+        (np.arange(100), "must have one entry per prediction .600.; got shape .100,."),
+        ({"site": np.arange(700)}, "attribute 'site' of `groups` must have one entry per prediction .600."),
+        ("site", "`groups` must be a table"),
+    ],
+)
+def test_groups_of_very_many_rows_are_checked(
+    groups: Any, match: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(diagnose_module, "MOST_DIAGNOSED", 200)
+    with pytest.raises(cr.CrediblyError, match=match):
+        cr.diagnose(*world(600, 3), groups=groups)
+
+
+def test_groups_of_very_many_rows_may_be_a_column_or_masked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(diagnose_module, "MOST_DIAGNOSED", 200)
+    probs, labels = world(600, 3)
+    site, unknown = np.arange(600) // 7 % 3, np.arange(600) // 5 % 2 == 1
+    named = np.where(unknown, None, site.astype(object))
+    masked, none = (
+        cr.diagnose(probs, labels, groups=groups).to_dict()
+        for groups in (np.ma.array(site, mask=unknown), named)
+    )
+    assert masked == none
+    column = pytest.importorskip("pandas").Series(site)
+    assert (
+        cr.diagnose(probs, labels, groups=column).to_dict()
+        == cr.diagnose(probs, labels, groups=site).to_dict()
+    )
+
+
 def test_two_folds_tell_the_same_gain_of_many_rows() -> None:
     truth, labels = world(24_000, 3, 5)
     logits = np.log(truth)

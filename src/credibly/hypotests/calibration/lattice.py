@@ -221,14 +221,8 @@ def _distinct(values: HostArray) -> tuple[HostArray, HostArray, HostArray]:
     return distinct, first, place.reshape(-1)
 
 
-def attributes_of(
-    groups: Any,
-    n: int,
-    n_quantiles: int = QUANTILES,
-    min_size: int = FEWEST_ROWS,
-    notes: list[str] | None = None,
-) -> list[Attribute]:
-    """Return attributes with their levels; what was cut and joined is added to the notes."""
+def columns_of(groups: Any, n: int) -> dict[str, HostArray]:
+    """Return attributes by their names as they were given: one entry for each of `n` rows."""
     if is_frame(groups):
         groups = {str(name): groups[name] for name in column_names(groups)}
     if not isinstance(groups, Mapping):
@@ -237,12 +231,27 @@ def attributes_of(
         require_type(is_table, rule, 'Pass `groups={"age": age, "sex": sex}`.', groups=groups)
         groups = {"group": groups}
     require(groups, "must have at least one attribute", "Name one.", groups=groups)
-    attributes, remarks = [], [] if notes is None else notes
+    columns = {}
     for name, values in groups.items():
         column = as_names(values, f"groups[{str(name)!r}]")
         require_one_each(column.shape, n, f"attribute {str(name)!r} of `groups`")
-        attributes.append(_attribute(str(name), column, n, n_quantiles, min_size, remarks))
-    return attributes
+        columns[str(name)] = column
+    return columns
+
+
+def attributes_of(
+    groups: Any,
+    n: int,
+    n_quantiles: int = QUANTILES,
+    min_size: int = FEWEST_ROWS,
+    notes: list[str] | None = None,
+) -> list[Attribute]:
+    """Return attributes with their levels; what was cut and joined is added to the notes."""
+    remarks = [] if notes is None else notes
+    return [
+        _attribute(name, column, n, n_quantiles, min_size, remarks)
+        for name, column in columns_of(groups, n).items()
+    ]
 
 
 def _attribute(
