@@ -505,6 +505,14 @@ def kinds_of(result: object) -> dict[str, Callable[..., Picture]]:
     return {name: make for base in reversed(_types(result)) for name, make in _PICTURES.get(base, {}).items()}
 
 
+def _kinds_with_parts(result: object) -> list[str]:
+    """Return the kinds of pictures of a result, and of the part that is drawn for it."""
+    kinds = list(kinds_of(result))
+    parts = (getattr(result, name) for name in getattr(result, "drawn_as", ()))
+    first = next((part for part in parts if part is not None), None)
+    return kinds if first is None else list(dict.fromkeys([*kinds, *_kinds_with_parts(first)]))
+
+
 def picture(result: Any, kind: str | None = None, **options: Any) -> Picture:
     """Return the picture of a result, which has its sentence and its table and can be drawn.
 
@@ -524,6 +532,8 @@ def picture(result: Any, kind: str | None = None, **options: Any) -> Picture:
     """
     first = next(iter(result.values()), result) if isinstance(result, Mapping) else result
     kinds = kinds_of(first)
+    if kind is not None and (known := _kinds_with_parts(result)):
+        one_of("`kind`", kind, known)
     parts = [getattr(result, name) for name in getattr(result, "drawn_as", ()) if kind not in kinds]
     part = next((part for part in parts if part is not None), None)
     if part is not None:

@@ -98,12 +98,12 @@ class Result:
         # A picture is made from a finished result: this method is only its handle, so the arrow from results
         # to plots exists while it runs and not while the modules load.
         # tach-ignore(Result.plot is the user's handle on the room that draws)
-        from credibly.plots import kinds_of, picture
+        from credibly.plots import picture
 
         for name in self.drawn_as:
             part = getattr(self, name)
-            if part is not None and kind not in kinds_of(self):
-                return part.plot(ax, kind=kind, label=label, **options)  # type: ignore[no-any-return]
+            if part is not None and kind is None:
+                return part.plot(ax, label=label, **options)  # type: ignore[no-any-return]
         drawn = self._drawn() if kind is None else self
         return picture(drawn, kind, **options).draw(ax, label=label)
 

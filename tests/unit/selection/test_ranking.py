@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import credibly as cr
+from credibly.plots import picture
 from credibly.selection.lines import Lines, crossings
 from credibly.selection.standings import bootstrap_means, simultaneous_intervals
 from libraries import Library
@@ -325,3 +326,13 @@ def test_one_instance_and_one_model() -> None:
     assert ranking.at(1.0).place("only") == "1"
     assert ranking.lines.leaders() == ((0.0, math.inf, "only"),)
     assert ranking.lines.recommend(abstention=True).range == (0.0, math.inf)
+
+
+def test_a_kind_of_picture_that_is_unknown_is_told_all_that_are() -> None:
+    probs = np.random.default_rng(0).dirichlet(np.ones(3), size=(40, 2))
+    ranking = cr.rank_models({"a": cr.Ensemble(probs)}, np.arange(40) % 3)
+    kinds = "`kind` must be one of 'differences', 'tradeoffs', 'violins', 'bars'; got 'lines'"
+    with pytest.raises(cr.InputError, match=kinds):
+        ranking.plot(kind="lines")
+    with pytest.raises(cr.InputError, match=kinds):
+        picture(ranking, "lines")
