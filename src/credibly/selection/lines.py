@@ -393,7 +393,7 @@ class Ranking(Result):
         if self.lines is not None:
             return self.lines.at(criterion)  # type: ignore[arg-type]  # which refuses what is no number
         known = {str(standing.criterion): standing for standing in self.standings}
-        if criterion not in known:
+        if not isinstance(criterion, str) or criterion not in known:
             raise InputError(
                 "`criterion`",
                 "must be one of the ranking",

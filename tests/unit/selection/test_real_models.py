@@ -164,6 +164,8 @@ def test_kinds_and_names_that_do_not_fit_are_refused() -> None:
         cr.rank_models({"a": RIGHT}, LABELS).at("rmse")
     with pytest.raises(cr.InputError, match=r"`criterion` must be one of the ranking; got 0\.5"):
         cr.rank_models({"a": RIGHT}, LABELS).at(0.5)
+    with pytest.raises(cr.InputError, match=r"`criterion` must be one of the ranking; got \['crps'\]"):
+        cr.rank_models({"a": RIGHT}, LABELS).at(["crps"])  # type: ignore[arg-type]
 
 
 def test_the_comparison_has_sentences_a_page_and_a_picture() -> None:
