@@ -138,6 +138,9 @@ def sums_in_runs(values: Array, cells: Array, n_cells: int) -> Array:
 
 
 def _count_numpy(cells: HostArray, n_cells: int, weights: HostArray | None) -> HostArray:
+    if len(cells) == 1:  # of one label vector, whose cost is that of the calls
+        count = np.bincount(cells[0], None if weights is None else weights[0], n_cells)
+        return count[None, :n_cells].astype(np.float64, copy=False)
     spread = itertools.repeat(None) if weights is None else np.broadcast_to(weights, cells.shape)
     counts = [np.bincount(row, weight, n_cells)[:n_cells] for row, weight in zip(cells, spread, strict=False)]
     return np.array(counts, dtype=np.float64).reshape(len(cells), n_cells)

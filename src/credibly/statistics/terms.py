@@ -266,8 +266,7 @@ class Terms(ABC):
 
     def _size(self, weights: Array | None) -> Array:
         if self.cell is not None and weights is None:
-            cells = self.cells_of_parts()
-            return count_cells(namespace(cells).reshape(cells, (1, -1)), self.n_parts * self.n_cells)
+            return count_cells(_in_a_row(self.cells_of_parts()[None, ...]), self.n_parts * self.n_cells)
         reference = self.reference
         xp = namespace(reference)
         if self.cell is None and self.part is None:
@@ -281,12 +280,13 @@ class Terms(ABC):
         """Sum values (b, n, m) over the cells of their rows, (b, cells)."""
         if weights is not None:
             values = weighted(weights[:, :, None], values)
-        xp, (b, n, m) = namespace(values), values.shape
+        b, n, m = values.shape
         if self.cell is not None:
-            flat, cells = xp.reshape(values, (b, n * m)), xp.reshape(self.cells_of_parts(), (1, n * m))
+            flat, cells = _in_a_row(values), _in_a_row(self.cells_of_parts()[None, ...])
             if b > 1:
-                cells = xp.broadcast_to(cells, flat.shape)
+                cells = namespace(cells).broadcast_to(cells, flat.shape)
             return count_cells(cells, self.n_parts * self.n_cells, flat)
+        xp = namespace(values)
         if self.part is None:
             return xp.sum(values, axis=1)
         columns = xp.reshape(xp.permute_dims(values, (0, 2, 1)), (b * m, n))
@@ -297,6 +297,13 @@ class Terms(ABC):
         """Sum values (n, m) of the host by part of the rows and cell, (number, cells)."""
         sums: HostArray = self.split(codes, number).per_cell(values[None, ...])
         return sums.reshape(number, -1)
+
+
+def _in_a_row(values: Array) -> Array:
+    """Return values (b, n, m) as (b, n m); of one column without asking for a library."""
+    if values.shape[2] == 1:
+        return values[:, :, 0]
+    return namespace(values).reshape(values, (values.shape[0], -1))
 
 
 class Means(Terms):
