@@ -30,6 +30,7 @@ _IN_CACHE = 3 * 2**18  # entries up to which a product with an indicator beats a
 _ROWS_PER_CELL = 2**10  # from which on hits are counted cell by cell
 _MANY_VECTORS = 32  # of labels, from which on it pays to find the cells that several terms have in common
 _MOST_ENTRIES = 2**21  # of a table of rows and classes, up to which hits are looked up in it, too
+_MOST_PAIRS = 2**21  # of cells, up to which they are counted to find those that rows are in
 
 Common = tuple["Events", dict[int, HostArray]]
 """Events in finest cells, and for some of several terms, by their places, the cell that each lies in."""
@@ -248,19 +249,22 @@ def _in_common(every: Sequence[Events]) -> list[Common]:
 def _refined(every: dict[int, Events], like: Events) -> Common | None:
     """Return the events of `like` in the cells that no cell of all terms divides.
 
-    None where nearly every row would have a cell of its own.
+    None where nearly every row would have a cell of its own, or pairs of cells are too many to count.
     """
     cells = {place: _as_table(terms, like) for place, terms in every.items()}
     finest, number = np.zeros(next(iter(cells.values())).shape, dtype=np.intp), 1
     for place, cell in cells.items():
-        pairs = finest * (every[place].n_cells + 1) + cell
+        size = every[place].n_cells + 1
+        if number * size > _MOST_PAIRS:
+            return None
+        pairs = finest * size + cell
         present = np.flatnonzero(np.bincount(pairs.ravel()))
         number = len(present)
+        if 2 * number > like.n:
+            return None
         rank = np.empty(present[-1] + 1, dtype=np.intp)
         rank[present] = np.arange(number)
         finest = rank[pairs]
-    if 2 * number > like.n:
-        return None
     of_finest = {}
     for place, cell in cells.items():
         of_finest[place] = np.empty(number, dtype=np.intp)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from typing import Any
 
 import numpy as np
@@ -169,3 +170,15 @@ def test_events_of_the_same_labels_are_counted_in_their_common_cells(monkeypatch
     with monkeypatch.context() as patched:
         patched.setattr(events, "_MOST_ENTRIES", 0)
         assert counted_together([*hits, *classes[::-1]], labels, monkeypatch) == 2
+
+
+def test_common_cells_are_not_looked_for_where_pairs_of_cells_are_very_many() -> None:
+    rows = np.arange(20_000)
+    tables = [Events(np.full(20_000, 0.5), rows % size, size, np.ones(20_000)) for size in (9000, 8999)]
+    tracemalloc.start()
+    try:
+        assert events._in_common(tables) == []
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 50 * 2**20  # a count of every pair of cells would take 650 MB
