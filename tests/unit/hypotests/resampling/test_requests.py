@@ -18,7 +18,7 @@ from credibly.hypotests.calibration.pit import asking_shares
 from credibly.hypotests.predictive.predictive_check import asking_check
 from credibly.hypotests.resampling import loop, requests, wild
 from credibly.hypotests.resampling.requests import answered, answers, side_by_side
-from credibly.predictions import as_rows
+from credibly.predictions import Classes, as_rows
 from credibly.predictions.passes import detached
 from credibly.statistics.linear import Linear
 from credibly.statistics.registry import as_statistic
@@ -204,3 +204,25 @@ def test_an_evaluation_draws_labels_once_per_source(drawn: list[int]) -> None:
     named = {"statistics": ["brier", "confidence_gap"], "recalibrate": []}
     cr.evaluate(MEMBERS, CLASSES, n_resamples=19, progress=None, **named)
     assert len(drawn) == 2 + MEMBERS.n_members
+
+
+def test_first_tile_of_lean_replicates_has_room_for_its_copy() -> None:
+    n, wanted, seen = 10_000, 999, []
+
+    class OnDevice:
+        on_device = True
+
+        def labels(self, reps: slice) -> Classes:
+            drawn = np.arange(reps.start, reps.stop) % 3
+            return Classes(np.broadcast_to(drawn[:, None], (drawn.size, n)).astype(np.uint8), 3)
+
+    observed = Classes(np.full((1, n), 2, dtype=np.uint8), 3)
+    with cr.memory_limit(2**21):
+        for part, batch in loop.label_tiles(observed, OnDevice(), slice(0, wanted), lean=True):
+            seen.append((part, batch.values[:, 0]))
+    sizes = [part.stop - part.start for part, _ in seen]
+    assert [part.start for part, _ in seen] == np.cumsum([0, *sizes[:-1]]).tolist()
+    assert sizes[0] == sizes[1] // 2  # the observed labels and these are copied once
+    assert max(sizes) * n <= 0.9 * 2**21
+    values = np.concatenate([labels for _, labels in seen])
+    np.testing.assert_array_equal(values, [2, *(np.arange(wanted) % 3)])
